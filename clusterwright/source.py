@@ -252,12 +252,14 @@ class _Builder:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode) or key_node.value == "<<":
-                self.problem("bad-key", key_node, "a key must be plain text", "merge keys and compound keys are not used")
+                hint = "merge keys and compound keys are not used"
+                self.problem("bad-key", key_node, "a key must be plain text", hint)
                 continue
             key = key_node.value
             if key in result:
                 first = self.document.key_places[(*path, key)]
-                self.problem("duplicate-key", key_node, f"'{key}' is given twice, first on line {first.line}", "keep one")
+                message = f"'{key}' is given twice, first on line {first.line}"
+                self.problem("duplicate-key", key_node, message, "keep one")
                 continue
             self.document.key_places[(*path, key)] = _at(self.document.file, key_node.start_mark)
             result[key] = self.build(value_node, (*path, key), depth + 1)

@@ -67,8 +67,13 @@ class Frame:
         self.intervals = intervals
         self._figures: dict[str, Figure] = {}
         self._texts: dict[str, tuple[str, Provenance]] = {}
+        self._factors: dict[str, Floats] = {}
 
     # --- writing ---
+
+    def vary(self, path: str, factor: ArrayLike) -> None:
+        """Multiply whatever is put at ``path`` from now on by ``factor``, shape (n,): the what-if of a sensitivity."""
+        self._factors[path] = self._array(factor)
 
     def give(
         self,
@@ -81,7 +86,7 @@ class Frame:
         count: bool = False,
     ) -> None:
         """Put an input: a wish of the spec, a fact of the catalogue, a choice, an assumption."""
-        array = self._array(value)
+        array = self._varied(path, self._array(value))
         if not self.intervals or (low is None and high is None):
             figure = Figure(array, array, array, provenance, count)
         else:
@@ -115,7 +120,7 @@ class Frame:
             KeyError: when an input is not there yet.
         """
         inputs = {name: self._resolve(ref) for name, ref in refs.items()}
-        value = self._array(law(**{name: _values(figures) for name, figures in inputs.items()}))
+        value = self._varied(path, self._array(law(**{name: _values(figures) for name, figures in inputs.items()})))
         recorded = {k: (v if isinstance(v, str) else list(v)) for k, v in refs.items()}
         origin = Provenance("law", law=law.name, inputs=recorded, note=note)
         uncertain = [n for n, figures in inputs.items() if not all(f.certain for f in _each(figures))]
@@ -180,6 +185,10 @@ class Frame:
         if array.shape == (self.n,):
             return array
         return np.broadcast_to(array, (self.n,)).copy()
+
+    def _varied(self, path: str, array: Floats) -> Floats:
+        factor = self._factors.get(path)
+        return array if factor is None else array * factor
 
     def _resolve(self, ref: Refs) -> Figure | list[Figure]:
         return self.figure(ref) if isinstance(ref, str) else [self.figure(one) for one in ref]
