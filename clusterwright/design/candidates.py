@@ -1,0 +1,188 @@
+"""The options: which servers, GPU counts, rack densities, link technologies and procurements are weighed.
+
+Candidates are columns, one row a candidate. Those inside the spec come first; those that would need a pin of the
+spec to be lifted (another accelerator, another GPU count ...) follow, named by the pin they lift: they are shown
+and serve as the way out of an infeasible spec, but they are never chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from clusterwright.catalog import Catalog, Part
+from clusterwright.spec import Spec
+
+__all__ = ["Candidate", "enumerate_candidates", "feasible_fabrics", "servers_for"]
+
+NODE_COUNTS_WITHOUT_DEADLINE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+COUNT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 2.0, 3.0)
+RACK_DENSITIES = (1, 2, 4, 6, 8, 10)
+FIRST_YEAR_OFFERED = 2022
+"""With ``accelerators: auto`` older parts are not weighed; they can be asked for by name."""
+EXPECTED_MFU = 0.35
+"""Only to place the grid of GPU counts; the training law judges each count."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One option.
+
+    Attributes:
+        server: catalogue name of the server; it decides the accelerator.
+        accelerator: catalogue name of the accelerator.
+        gpus: number of GPUs that do work (spares come on top).
+        nodes_per_rack: compute nodes in a rack.
+        fabric: catalogue name of the link technology.
+        procurement: buy, rent, reserved or colocate.
+        lifts: the pins of the spec that this option ignores; empty when it is what was asked for.
+    """
+
+    server: str
+    accelerator: str
+    gpus: int
+    nodes_per_rack: int
+    fabric: str
+    procurement: str
+    lifts: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """A name that tells the option apart from all others."""
+        return (
+            f"{self.gpus:,} x {self.accelerator} in {self.server}, {self.nodes_per_rack} a rack, "
+            f"{self.fabric}, {self.procurement}"
+        )
+
+
+def enumerate_candidates(spec: Spec, catalog: Catalog) -> list[Candidate]:
+    """All options inside the spec, then those that lift one pin (or two), without repetition."""
+    asked = list(_options(spec, catalog, ()))
+    wider: list[Candidate] = []
+    for lifts in _liftable(spec):
+        wider += _options(spec, catalog, lifts)
+    return list(dict.fromkeys(asked)) + _new(asked, wider)
+
+
+def _new(asked: Sequence[Candidate], wider: Sequence[Candidate]) -> list[Candidate]:
+    """The wider options that are not among those asked for, each once with its fewest lifts."""
+    seen = set(asked)
+    result = []
+    for option in sorted(wider, key=lambda c: len(c.lifts)):
+        plain = replace(option, lifts=())
+        if plain not in seen:
+            seen.add(plain)
+            result.append(option)
+    return result
+
+
+def _liftable(spec: Spec) -> Iterator[tuple[str, ...]]:
+    """The pins of the spec that an alternative may lift, singly and together."""
+    gpus = spec.compute.gpus is not None
+    parts = spec.compute.accelerators is not None or spec.compute.server is not None
+    if gpus:
+        yield ("compute.gpus",)
+    if parts:
+        yield ("compute.accelerators",)
+    if gpus and parts:
+        yield ("compute.accelerators", "compute.gpus")
+    if spec.compute.nodes_per_rack is not None:
+        yield ("compute.nodes_per_rack",)
+
+
+def _options(spec: Spec, catalog: Catalog, lifts: tuple[str, ...]) -> Iterator[Candidate]:
+    wide_rent = len(spec.finance.procurement) == 0
+    procurements = ["buy", "rent", "colocate"] if wide_rent else list(spec.finance.procurement)
+    for server in servers_for(spec, catalog, lifted="compute.accelerators" in lifts):
+        accelerator = catalog.get("accelerator", server.text("accelerator"))
+        counts = _counts(spec, catalog, server, accelerator, lifted="compute.gpus" in lifts)
+        densities = _densities(spec, server, lifted="compute.nodes_per_rack" in lifts)
+        fabrics = feasible_fabrics(spec, catalog, server)
+        if lifts:
+            densities, fabrics = densities[-1:] if "compute.nodes_per_rack" not in lifts else densities, fabrics[:1]
+        for gpus, density, fabric, procurement in product(counts, densities, fabrics, procurements):
+            yield Candidate(server.name, accelerator.name, gpus, density, fabric, procurement, lifts)
+
+
+def servers_for(spec: Spec, catalog: Catalog, *, lifted: bool = False) -> list[Part]:
+    """The servers that may be used: the named one, those of the named accelerators, or all that train and are sold."""
+    compute = spec.compute
+    if compute.server is not None and not lifted:
+        return [catalog.get("server", compute.server)]
+    sold = [s for s in catalog.parts("server") if _sold_for_training(s, catalog, spec)]
+    if compute.accelerators is not None and not lifted:
+        names = {catalog.get("accelerator", name).name for name in compute.accelerators}
+        return [s for s in sold if s.text("accelerator") in names]
+    return [s for s in sold if _current(catalog.get("accelerator", s.text("accelerator")), spec)]
+
+
+def _sold_for_training(server: Part, catalog: Catalog, spec: Spec) -> bool:
+    """A server that can be bought, whose data are complete, whose accelerator has a peak at the precision asked."""
+    needed = ("power_w", "gpus", "units", "nics", "nic_rate_bytes_s")
+    if "buy" not in server.text("procurement") or any(server.get(key, None) is None for key in needed):
+        return False
+    accelerator = catalog.get("accelerator", server.text("accelerator"))
+    return all(
+        accelerator.get(f"peak_{w.train.precision}_flops", None) is not None
+        for w in spec.workloads
+        if w.train is not None
+    )
+
+
+def _current(accelerator: Part, spec: Spec) -> bool:
+    """Offered when nobody names a part: recent, and able to train with the models' memory."""
+    return accelerator["launch_year"] >= FIRST_YEAR_OFFERED and accelerator["scaleup_domain"] >= 8
+
+
+def feasible_fabrics(spec: Spec, catalog: Catalog, server: Part) -> list[str]:
+    """The link technologies that fit the server's NICs, the fastest first; or the named one."""
+    if spec.fabric.technology is not None:
+        return [catalog.get("fabric", spec.fabric.technology).name]
+    nic = server["nic_rate_bytes_s"]
+    fitting = [
+        f
+        for f in catalog.parts("fabric")
+        if f.get("switch", None) is not None or f.text("switch")
+        if math.isclose(f["link_rate_bytes_s"], nic, rel_tol=0.01)
+    ]
+    return [f.name for f in sorted(fitting, key=lambda f: (f["latency_s"], f.name))]
+
+
+def _counts(spec: Spec, catalog: Catalog, server: Part, accelerator: Part, *, lifted: bool) -> list[int]:
+    """GPU counts to weigh: the asked one, or a grid around what the deadline needs."""
+    if spec.compute.gpus is not None and not lifted:
+        return [spec.compute.gpus]
+    per_system = int(server["gpus"] * server.get("system_nodes", 1))
+    needed = max((_gpus_needed(w.train, accelerator) for w in spec.workloads if w.train is not None), default=0.0)
+    if needed <= 0:
+        return [per_system * n for n in NODE_COUNTS_WITHOUT_DEADLINE]
+    group = per_system if needed < 16 * per_system else max(per_system, int(4 * server["gpus"]))
+    return sorted({math.ceil(needed * step / group) * group for step in COUNT_STEPS})
+
+
+def _gpus_needed(train: object, accelerator: Part) -> float:
+    """GPUs that meet the deadline at the expected utilisation; 0 without a deadline."""
+    deadline = getattr(train, "deadline_s", None)
+    if deadline is None:
+        return 0.0
+    architecture = train.architecture  # type: ignore[attr-defined]
+    flop = 6.0 * architecture.active_parameters * train.tokens  # type: ignore[attr-defined]
+    peak = accelerator[f"peak_{train.precision}_flops"]  # type: ignore[attr-defined]
+    return float(flop / (deadline * peak * EXPECTED_MFU))
+
+
+def _densities(spec: Spec, server: Part, *, lifted: bool) -> list[int]:
+    """Nodes per rack to weigh: the asked one, that of a rack-scale system, or what height allows."""
+    if server.get("system_nodes", 1) > 1:
+        return [int(server["system_nodes"])]
+    if spec.compute.nodes_per_rack is not None and not lifted:
+        return [spec.compute.nodes_per_rack]
+    height = RACK_UNITS - 2
+    tall = [n for n in RACK_DENSITIES if n * server["units"] <= height]
+    return tall or [1]
+
+
+RACK_UNITS = 52
+"""Height of the rack assumed for compute; the facility law counts the same."""

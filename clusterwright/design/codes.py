@@ -1,0 +1,76 @@
+"""The finding codes of the design room."""
+
+from clusterwright.findings import Code, codes
+
+__all__ = ["FINDINGS"]
+
+FINDINGS = codes(
+    Code(
+        "DESIGN-INFEASIBLE",
+        "error",
+        "No option holds every limit",
+        "None of the options that the spec allows holds all limits. The finding names the binding limit; the "
+        "relaxations say what would have to give, cheapest first.",
+    ),
+    Code(
+        "DESIGN-LIMIT-BROKEN",
+        "error",
+        "A limit is broken",
+        "The design nearest to the spec breaks this limit at the best estimate.",
+    ),
+    Code(
+        "DESIGN-LIMIT-CLOSE",
+        "risk",
+        "A limit holds, but not over the whole interval",
+        "The best estimate holds the limit, the pessimistic end of its 80 % interval does not.",
+    ),
+    Code(
+        "DESIGN-SUPPLY",
+        "risk",
+        "Lead time",
+        "The part with the longest published lead time decides when the cluster can start.",
+    ),
+    Code(
+        "DESIGN-LOCK-IN",
+        "risk",
+        "Dependence on one vendor",
+        "The design stands on one accelerator and one link technology; the finding says which others would do.",
+    ),
+    Code(
+        "DESIGN-PRICE-RANGE",
+        "risk",
+        "Prices differ between sources",
+        "The published prices of the parts differ by more than 10 % from the value used.",
+    ),
+    Code(
+        "DESIGN-POWER-UNCONFIRMED",
+        "risk",
+        "No contracted power is named",
+        "The cluster draws more than a megawatt and neither sites[].power nor limits.power says what is available.",
+    ),
+    Code(
+        "DESIGN-NO-OPTION",
+        "error",
+        "Nothing to choose from",
+        "The catalogue has no server that can be bought or rented for the accelerators, precision and fabric asked.",
+    ),
+    Code(
+        "DESIGN-BETTER-OUTSIDE",
+        "info",
+        "A cheaper option lies outside the spec",
+        "Freeing a pin of the spec (accelerator, GPU count, rack density) would meet every limit at lower cost.",
+    ),
+    Code(
+        "AUDIT-CLAIM-REFUSED",
+        "warning",
+        "A claim does not hold",
+        "The claimed range and the computed interval do not meet, or the claim contradicts another one.",
+    ),
+    Code(
+        "AUDIT-UNKNOWN-PATH",
+        "warning",
+        "A claim about a figure that no law computes",
+        "The path of the claim is not a figure of the design; the finding lists near ones.",
+    ),
+)
+"""Every code of this room."""

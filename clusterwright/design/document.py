@@ -1,0 +1,37 @@
+"""The JSON document of a design: ``clusterwright design --json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterwright.cluster import Cluster
+
+__all__ = ["design_document"]
+
+
+def design_document(cluster: Cluster) -> dict[str, Any]:
+    """Everything a program wants of a design: verdict, figures nested by room, findings, options, audit.
+
+    Counts are plain numbers, predictions ``{value, low, high}``; units are in the names.
+    """
+    tree = cluster.tree()
+    storage = tree.setdefault("storage", {})
+    storage["tiers"] = [dict(row) for row in cluster.tables["storage"].rows()]
+    for i, row in enumerate(cluster.tables["workloads"].rows()):
+        entry = tree["training"][i]
+        entry["name"], entry["model"] = row["name"], row["model"]
+        entry["plan"] = {key: row[key] for key in ("tp", "pp", "dp", "cp", "ep", "micro_batch")}
+    answers = dict(cluster.answers)
+    return {
+        "schema": cluster.head["schema"],
+        "name": cluster.name,
+        "verdict": cluster.verdict,
+        "head": cluster.head,
+        **tree,
+        "findings": [finding.to_dict() for finding in cluster.worst_first()],
+        "considered": answers.pop("considered", []),
+        "audit": answers.pop("audit", {"claims": []}),
+        **{key: value for key, value in answers.items() if key not in tree},
+    }
+
+

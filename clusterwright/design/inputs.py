@@ -1,0 +1,217 @@
+"""From spec, catalogue and candidates to the inputs of the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clusterwright.catalog import Catalog, Part
+from clusterwright.cluster import Frame, Provenance
+from clusterwright.cluster.frame import Floats
+from clusterwright.cluster.provenance import chosen, from_spec
+from clusterwright.design.candidates import Candidate
+from clusterwright.domains.fabric.cables import cable_power, cable_price
+from clusterwright.spec import Spec
+
+__all__ = ["PROCUREMENTS", "fill"]
+
+PROCUREMENTS = ("buy", "rent", "reserved", "colocate")
+
+_ACCELERATOR = {
+    "accelerator.memory_bytes": "memory_bytes",
+    "accelerator.memory_bandwidth_bytes_s": "memory_bandwidth_bytes_s",
+    "accelerator.peak_bf16_flops": "peak_bf16_flops",
+    "accelerator.tdp_w": "tdp_w",
+    "accelerator.scaleup_bandwidth_bytes_s": "scaleup_bandwidth_bytes_s",
+    "accelerator.scaleup_domain": "scaleup_domain",
+    "accelerator.launch_year": "launch_year",
+}
+_SERVER = {
+    "server.gpus": "gpus",
+    "server.power_w": "power_w",
+    "server.units": "units",
+    "server.weight_kg": "weight_kg",
+    "server.price_usd": "purchase_price_usd",
+    "server.nics": "nics",
+    "server.nic_bandwidth_bytes_s": "nic_rate_bytes_s",
+    "server.nvme_bytes": "nvme_bytes",
+    "server.memory_bytes": "memory_bytes",
+    "server.system_nodes": "system_nodes",
+    "server.liquid_fraction": "liquid_fraction",
+}
+_SILENT = {
+    "weight_kg": 130.0,
+    "nvme_bytes": 0.0,
+    "memory_bytes": 2e12,
+    "system_nodes": 1.0,
+    "liquid_fraction": 0.0,
+    "purchase_price_usd": 0.0,
+    "peak_bf16_flops": 0.0,
+    "scaleup_bandwidth_bytes_s": 0.0,
+}
+_COUNTS = {"gpus", "units", "nics", "system_nodes", "scaleup_domain", "launch_year", "ports"}
+
+
+def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Catalog) -> None:
+    """Give the frame its inputs: what each candidate is made of, and the wishes of the spec."""
+    servers = _Column([catalog.get("server", c.server) for c in candidates], "server")
+    accelerators = _Column([catalog.get("accelerator", c.accelerator) for c in candidates], "accelerator")
+    for path, key in _ACCELERATOR.items():
+        accelerators.give(frame, path, key)
+    for path, key in _SERVER.items():
+        servers.give(frame, path, key)
+    liquid = [1.0 if "liquid" in s.text("cooling") or s.text("cooling") == "hybrid" else 0.0 for s in servers.parts]
+    frame.give("server.liquid", liquid, servers.origin("cooling"), count=True)
+    for j, workload in enumerate(spec.workloads):
+        if workload.train is not None:
+            accelerators.give(frame, f"training[{j}].peak_flops", f"peak_{workload.train.precision}_flops")
+    _give_choices(frame, candidates, spec)
+    _give_fabric(frame, candidates, spec, catalog)
+    _give_prices(frame, accelerators)
+    _give_sites(frame, spec)
+    if len(candidates) == 1:
+        _name_choices(frame, candidates[0])
+
+
+class _Column:
+    """The parts of a kind, one a candidate, read column by column."""
+
+    def __init__(self, parts: Sequence[Part], kind: str) -> None:
+        self.kind = kind
+        self.parts = parts
+        names = {p.name: p for p in parts}
+        self.unique = list(names.values())
+        position = {name: i for i, name in enumerate(names)}
+        self.index = np.array([position[p.name] for p in parts], dtype=np.intp)
+
+    def origin(self, key: str) -> Provenance:
+        """Provenance of a column that has several parts, or of one part's text."""
+        return Provenance("catalog", place=f"catalogue: {self.kind}/{self.unique[0].name} {key}")
+
+    def give(self, frame: Frame, path: str, key: str) -> None:
+        """Put one field of every candidate's part, with the interval of its fact."""
+        facts = [self._fact(part, key) for part in self.unique]
+        if frame.n == 1 and not isinstance(facts[0], float):
+            place = f"catalogue: {self.kind}/{self.unique[0].name} {key}"
+            frame.give_fact(path, facts[0], place, count=key in _COUNTS)
+            return
+        values: Floats = np.array([f if isinstance(f, float) else f.value for f in facts], dtype=np.float64)
+        note = "" if not isinstance(facts[0], float) else "the catalogue has no value; a neutral one is used"
+        origin = Provenance("assumption", note=note) if note else self.origin(key)
+        frame.give(path, values[self.index], origin, count=key in _COUNTS)
+
+    def _fact(self, part: Part, key: str) -> Any:
+        try:
+            return part.fact(key)
+        except KeyError:
+            return _SILENT.get(key, 0.0)
+
+
+def _give_choices(frame: Frame, candidates: Sequence[Candidate], spec: Spec) -> None:
+    given = from_spec(str(spec.place("compute.gpus"))) if spec.compute.gpus else chosen("best of the options weighed")
+    frame.give("compute.gpus", [c.gpus for c in candidates], given, count=True)
+    pinned = spec.compute.nodes_per_rack is not None
+    density = from_spec(str(spec.place("compute.nodes_per_rack"))) if pinned else chosen("best of the options weighed")
+    frame.give("compute.nodes_per_rack", [c.nodes_per_rack for c in candidates], density, count=True)
+    for word in PROCUREMENTS:
+        hot = [1.0 if c.procurement == word else 0.0 for c in candidates]
+        frame.give(f"cost.{word}", hot, chosen("one option per way of procurement"), count=True)
+
+
+CABLE_LENGTHS_M = {"cable": 12.0, "trunk": 30.0}
+"""Mean lengths assumed: node to leaf within a row of racks, leaf to spine across the hall."""
+
+
+def _give_fabric(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Catalog) -> None:
+    fabrics = [catalog.get("fabric", c.fabric) for c in candidates]
+    column = _Column(fabrics, "fabric")
+    for path, key in {
+        "fabric.link_bandwidth_bytes_s": "link_rate_bytes_s",
+        "fabric.latency_s": "latency_s",
+        "fabric.radix": "radix",
+        "fabric.rdma_efficiency": "achievable_fraction",
+    }.items():
+        column.give(frame, path, key)
+    frame.give("fabric.planes", 1.0, Provenance("default", note="one plane"), count=True)
+    switches = _Column([catalog.get("switch", f.text("switch")) for f in fabrics], "switch")
+    for path, key in {
+        "fabric.switch_power_w": "power_w",
+        "fabric.switch_price_usd": "purchase_price_usd",
+        "fabric.switch_units": "units",
+        "fabric.switch_weight_kg": "weight_kg",
+    }.items():
+        switches.give(frame, path, key)
+    for name, field in (("cable", "cable_medium"), ("trunk", "cable_long")):
+        cables = _Column([catalog.get("cable", f.text(field)) for f in fabrics], "cable")
+        length = Provenance("assumption", note="mean length: " + ("node to leaf" if name == "cable" else "leaf to spine"))
+        frame.give(f"fabric.{name}_length_m", CABLE_LENGTHS_M[name], length)
+        cables.give(frame, f"fabric.{name}_assembly_usd", "price_usd")
+        cables.give(frame, f"fabric.{name}_transceiver_usd", "transceiver_price_usd")
+        cables.give(frame, f"fabric.{name}_usd_per_m", "price_usd_per_m")
+        cables.give(frame, f"fabric.{name}_end_power_w", "power_per_end_w")
+        frame.derive(
+            f"fabric.{name}_price_usd",
+            cable_price,
+            assembly_usd=f"fabric.{name}_assembly_usd",
+            transceiver_usd=f"fabric.{name}_transceiver_usd",
+            usd_per_m=f"fabric.{name}_usd_per_m",
+            length_m=f"fabric.{name}_length_m",
+        )
+    frame.derive("fabric.cable_power_w", cable_power, end_power_w="fabric.cable_end_power_w")
+    origin = from_spec(str(spec.place("fabric.oversubscription")))
+    if not spec.given("fabric.oversubscription"):
+        origin = Provenance("default", note="non-blocking unless asked otherwise")
+    frame.give("fabric.oversubscription", spec.fabric.oversubscription, origin)
+
+
+def _give_prices(frame: Frame, accelerators: _Column) -> None:
+    """Rental $/GPU-h by kind: the median of the published offers, the lowest and highest as interval."""
+    for path, kinds in (
+        ("cost.rent_usd_per_gpu_h", ("on-demand", "index")),
+        ("cost.reserved_usd_per_gpu_h", ("reserved",)),
+    ):
+        offers = [sorted(r.usd_per_gpu_h for r in p.rentals() if r.kind in kinds) for p in accelerators.unique]
+        middle = np.array([float(np.median(o)) if o else 0.0 for o in offers])[accelerators.index]
+        low = np.array([o[0] if o else 0.0 for o in offers])[accelerators.index]
+        high = np.array([o[-1] if o else 0.0 for o in offers])[accelerators.index]
+        note = "; ".join(
+            f"{r.provider} {r.usd_per_gpu_h:g} USD ({r.kind}, {r.date})"
+            for r in accelerators.unique[0].rentals()
+            if r.kind in kinds
+        )
+        origin = Provenance("catalog", place=f"catalogue: accelerator/{accelerators.unique[0].name} rental", note=note)
+        frame.give(path, middle, origin, low=low, high=high)
+
+
+def _give_sites(frame: Frame, spec: Spec) -> None:
+    """Split the GPUs over the sites: as the sites ask, else by their power limits, else evenly."""
+    shares, origin = site_shares(spec)
+    for i, share in enumerate(shares):
+        frame.give(f"sites[{i}].share", share, origin)
+
+
+def site_shares(spec: Spec) -> tuple[list[float], Provenance]:
+    """The fraction of all GPUs at each site, and why."""
+    sites = spec.sites
+    if len(sites) == 1:
+        return [1.0], Provenance("default", note="one site")
+    if all(s.gpus for s in sites):
+        total = float(sum(s.gpus or 0 for s in sites))
+        return [(s.gpus or 0) / total for s in sites], from_spec(str(spec.place("sites[0].gpus")))
+    if all(s.power_w for s in sites):
+        total = sum(s.power_w or 0.0 for s in sites)
+        return [(s.power_w or 0.0) / total for s in sites], Provenance("default", note="in proportion to site power")
+    return [1.0 / len(sites)] * len(sites), Provenance("default", note="evenly over the sites")
+
+
+def _name_choices(frame: Frame, winner: Candidate) -> None:
+    why = chosen("the best option by the objective among those that hold every limit; see the options considered")
+    for path, text in {
+        "compute.accelerator": winner.accelerator,
+        "compute.server": winner.server,
+        "fabric.technology": winner.fabric,
+        "cost.procurement": winner.procurement,
+    }.items():
+        frame.choose(path, text, why)
