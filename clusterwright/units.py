@@ -356,7 +356,7 @@ def unit_of(key: str) -> str:
     if name.startswith("tflops") or name.endswith("_tflops"):
         return "TFLOP/s"
     for suffix in sorted(_SUFFIXES, key=len, reverse=True):
-        if name.endswith(suffix):
+        if name.endswith(suffix) or name == suffix.lstrip("_"):
             return _SUFFIXES[suffix]
     return "1"
 
