@@ -1,184 +1,146 @@
-"""The choice among candidates, and the words for why each option won or lost."""
+"""The options in words: which are worth showing, and why each won or lost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from clusterwright.cluster import Frame
 from clusterwright.cluster.frame import Floats
-from clusterwright.design.candidates import Candidate
-from clusterwright.design.limits import Bools, Limit, violation
-from clusterwright.spec import Spec
+from clusterwright.design.weighing import Weighing
 from clusterwright.units import human
 
-__all__ = ["considered_rows", "finish", "objective", "pareto_points", "pick"]
+__all__ = ["considered_rows", "pareto_points"]
 
-OBJECTIVES = {
-    "cost": "cost.tco_usd",
-    "time": "finish",
-    "energy": "facility.run_energy_j",
-    "carbon": "facility.carbon_kg_run",
-}
 SHOWN = 24
 """Rows of the table of options; every axis of choice is represented."""
+POINTS = 400
+"""Points of the Pareto picture; the front is always among them."""
 
 
-def finish(frame: Frame, spec: Spec) -> Floats:
-    """When the last workload is done, seconds."""
-    return np.max([frame[f"training[{j}].finish_s"] for j in range(len(spec.workloads))], axis=0)
-
-
-def objective(frame: Frame, spec: Spec) -> Floats:
-    """The weighted objective: each part divided by its median over the candidates, so that parts are comparable."""
-    total = np.zeros(frame.n)
-    for name, weight in spec.objective.items():
-        values = finish(frame, spec) if name == "time" else frame[OBJECTIVES[name]]
-        scale = float(np.median(values)) or 1.0
-        total += weight * values / scale
-    # Equal to within a ten-thousandth: the shorter run, then the fewer racks decide.
-    tie = finish(frame, spec) / (float(np.median(finish(frame, spec))) or 1.0)
-    racks = frame["facility.racks"] / (float(np.median(frame["facility.racks"])) or 1.0)
-    return total + 1e-5 * tie + 1e-6 * racks
-
-
-def pick(candidates: Sequence[Candidate], frame: Frame, limits: list[Limit], feasible: Bools, spec: Spec) -> int:
-    """The row of the winner: the best by the objective among what was asked and holds; else the least broken."""
-    asked = np.array([not c.lifts for c in candidates])
-    score = objective(frame, spec)
-    allowed = asked & feasible
-    if allowed.any():
-        return int(np.argmin(np.where(allowed, score, np.inf)))
-    broken = np.where(asked, violation(limits, frame), np.inf)
-    least = broken <= broken.min() + 1e-6
-    return int(np.argmin(np.where(least, score, np.inf)))
-
-
-def considered_rows(
-    candidates: Sequence[Candidate],
-    frame: Frame,
-    limits: list[Limit],
-    feasible: Bools,
-    winner: int,
-    spec: Spec,
-) -> list[dict[str, Any]]:
+def considered_rows(weighing: Weighing) -> list[dict[str, Any]]:
     """The options worth showing, the winner first, each with its figures and why it lost."""
-    score, done = objective(frame, spec), finish(frame, spec)
-    rows = []
-    for i in _representatives(candidates, score, feasible, winner):
-        rows.append(
-            {
-                "name": candidates[i].name,
-                "chosen": i == winner and bool(feasible[i]),
-                "closest": i == winner and not feasible[i],
-                "verdict": "feasible" if feasible[i] else "infeasible",
-                "asked": not candidates[i].lifts,
-                "accelerator": candidates[i].accelerator,
-                "server": candidates[i].server,
-                "gpus": candidates[i].gpus,
-                "nodes_per_rack": candidates[i].nodes_per_rack,
-                "fabric": candidates[i].fabric,
-                "procurement": candidates[i].procurement,
-                "time_to_train_s": float(done[i]),
-                "capex_usd": float(frame["cost.capex_usd"][i]),
-                "tco_usd": float(frame["cost.tco_usd"][i]),
-                "meter_power_w": float(frame["facility.meter_power_w"][i]),
-                "energy_j": float(frame["facility.run_energy_j"][i]),
-                "carbon_kg": float(frame["facility.carbon_kg_run"][i]),
-                "why": _why(i, winner, candidates, frame, limits, feasible, spec),
-            }
-        )
-    return rows
+    return [_row(i, weighing) for i in _representatives(weighing)]
 
 
-def _representatives(candidates: Sequence[Candidate], score: Floats, feasible: Bools, winner: int) -> list[int]:
+def _row(i: int, weighing: Weighing) -> dict[str, Any]:
+    option, frame = weighing.candidates[i], weighing.frame
+    feasible, won = bool(weighing.feasible[i]), i == weighing.winner
+    return {
+        "name": option.name,
+        "chosen": won and feasible,
+        "closest": won and not feasible,
+        "verdict": "feasible" if feasible else "infeasible",
+        "asked": not option.lifts,
+        "accelerator": option.accelerator,
+        "server": option.server,
+        "gpus": option.gpus,
+        "nodes_per_rack": option.nodes_per_rack,
+        "fabric": option.fabric,
+        "procurement": option.procurement,
+        "time_to_train_s": float(weighing.finish[i]),
+        "capex_usd": float(frame["cost.capex_usd"][i]),
+        "tco_usd": float(weighing.cost[i]),
+        "meter_power_w": float(frame["facility.meter_power_w"][i]),
+        "energy_j": float(frame["facility.run_energy_j"][i]),
+        "carbon_kg": float(frame["facility.carbon_kg_run"][i]),
+        "why": _why(i, weighing),
+    }
+
+
+def _representatives(weighing: Weighing) -> list[int]:
     """The winner, then the best of each accelerator, count, density, fabric and procurement; best first."""
-    order = np.lexsort((score, ~feasible, [len(c.lifts) for c in candidates]))
-    picked: dict[int, None] = {winner: None}
+    lifts = [len(c.lifts) for c in weighing.candidates]
+    order = np.lexsort((weighing.score, ~weighing.feasible, lifts))
+    picked: dict[int, None] = {weighing.winner: None}
     seen: set[tuple[str, Any]] = set()
-    for i in order:
-        c = candidates[int(i)]
-        fresh = {
-            ("accelerator", (c.accelerator, bool(c.lifts))),
-            ("server", (c.server, c.procurement)),
-            ("gpus", (c.gpus, bool(c.lifts))) if c.accelerator == candidates[winner].accelerator else ("", ""),
-            ("density", c.nodes_per_rack) if not c.lifts else ("", ""),
-            ("fabric", c.fabric) if not c.lifts else ("", ""),
-            ("procurement", c.procurement),
-        } - seen - {("", "")}
+    for i in (int(i) for i in order):
+        fresh = _axes(i, weighing) - seen
         if fresh:
             seen |= fresh
-            picked[int(i)] = None
+            picked[i] = None
         if len(picked) >= SHOWN:
             break
     return list(picked)
 
 
-def _why(
-    i: int,
-    winner: int,
-    candidates: Sequence[Candidate],
-    frame: Frame,
-    limits: list[Limit],
-    feasible: Bools,
-    spec: Spec,
-) -> str:
+def _axes(i: int, weighing: Weighing) -> set[tuple[str, Any]]:
+    """What an option is the representative of."""
+    option, best = weighing.candidates[i], weighing.candidates[weighing.winner]
+    axes: set[tuple[str, Any]] = {("accelerator", (option.accelerator, bool(option.lifts)))}
+    axes |= {("procurement", option.procurement), ("server", (option.server, option.procurement))}
+    if option.accelerator == best.accelerator:
+        axes.add(("gpus", (option.gpus, bool(option.lifts))))
+    if not option.lifts:
+        axes |= {("density", option.nodes_per_rack), ("fabric", option.fabric)}
+    return axes
+
+
+def _why(i: int, weighing: Weighing) -> str:
     """One sentence: what broke, what pin it would lift, or by how much it is worse."""
-    parts = []
-    if candidates[i].lifts:
-        parts.append("not asked for: needs " + " and ".join(candidates[i].lifts) + " to be free")
-    if not feasible[i]:
-        margins = [(float(limit.margin(frame)[i]), limit) for limit in limits]
-        margin, limit = min(margins, key=lambda pair: pair[0])
-        value = human(limit.path, float(limit.values(frame)[i]))
-        more = sum(m < -1e-9 for m, _ in margins) - 1
-        said = f"breaks {limit.name}: {value} against {human(limit.path, limit.bound)}"
-        if limit.bound == 1.0 and not limit.at_most:
-            said = f"fails: {limit.name}"
-        parts.append(said + (f" and {more} more" if more else ""))
-    elif i == winner:
-        parts.append(f"best by {_objective_words(spec)} among what was asked and holds every limit")
+    lifts = weighing.candidates[i].lifts
+    parts = ["not asked for: needs " + " and ".join(lifts) + " to be free"] if lifts else []
+    if not weighing.feasible[i]:
+        parts.append(_broken(i, weighing))
+    elif i == weighing.winner:
+        parts.append(f"best by {_objective_words(weighing)} among what was asked and holds every limit")
     else:
-        parts.append(_difference(i, winner, frame, spec))
+        parts.append(_difference(i, weighing))
     return "; ".join(parts)
 
 
-def _objective_words(spec: Spec) -> str:
-    return " and ".join(f"{name}" if len(spec.objective) == 1 else f"{w:.0%} {name}" for name, w in spec.objective.items())
+def _broken(i: int, weighing: Weighing) -> str:
+    """The worst broken limit, and how many more."""
+    margins = weighing.margins[:, i]
+    limit = weighing.limits[int(np.argmin(margins))]
+    more = int((margins < -1e-9).sum()) - 1
+    value = human(limit.path, float(limit.values(weighing.frame)[i]))
+    said = f"breaks {limit.name}: {value} against {human(limit.path, limit.bound)}"
+    if not limit.key and not limit.at_most:
+        said = f"fails: {limit.name}"
+    return said + (f" and {more} more" if more else "")
 
 
-def _difference(i: int, winner: int, frame: Frame, spec: Spec) -> str:
+def _objective_words(weighing: Weighing) -> str:
+    weights = weighing.spec.objective
+    if len(weights) == 1:
+        return next(iter(weights))
+    return " and ".join(f"{weight:.0%} {name}" for name, weight in weights.items())
+
+
+def _difference(i: int, weighing: Weighing) -> str:
     """How the option differs from the winner in cost, time and power, in per cent."""
-    done = finish(frame, spec)
+    figures: dict[str, Floats] = {
+        "cost": weighing.cost,
+        "time": weighing.finish,
+        "power": weighing.frame["facility.meter_power_w"],
+        "racks": weighing.frame["facility.racks"],
+    }
     said = []
-    for word, values in (("cost", frame["cost.tco_usd"]), ("time", done), ("power", frame["facility.meter_power_w"])):
-        if values[winner] > 0:
-            change = values[i] / values[winner] - 1.0
-            if abs(change) >= 0.0005:
-                said.append(f"{word} {change:+.1%}")
-    return "holds; " + (", ".join(said) + " against the choice" if said else "equal to the choice, more racks or parts")
+    for word, values in figures.items():
+        base = float(values[weighing.winner])
+        change = float(values[i]) / base - 1.0 if base > 0 else 0.0
+        if abs(change) >= 0.0005:
+            said.append(f"{word} {change:+.1%}")
+    return "holds; " + (", ".join(said) + " against the choice" if said else "equal to the choice in every figure")
 
 
-def pareto_points(
-    candidates: Sequence[Candidate], frame: Frame, feasible: Bools, winner: int, spec: Spec, dominated: Bools
-) -> dict[str, Any]:
-    """Time against cost of ownership for the report: at most 400 points, the front always among them."""
-    done, cost = finish(frame, spec), frame["cost.tco_usd"]
-    keep = np.flatnonzero(~dominated | (np.arange(frame.n) == winner))
-    rest = np.flatnonzero(dominated & (np.arange(frame.n) != winner))
-    step = max(1, len(rest) // max(1, 400 - len(keep)))
+def pareto_points(weighing: Weighing) -> dict[str, Any]:
+    """Time against cost of ownership for the report: at most :data:`POINTS`, the front always among them."""
+    winner = np.arange(weighing.frame.n) == weighing.winner
+    keep = np.flatnonzero(~weighing.beaten | winner)[:POINTS]
+    rest = np.flatnonzero(weighing.beaten & ~winner)
+    step = max(1, len(rest) // max(1, POINTS - len(keep)))
     rows = [
         {
-            "name": candidates[i].name,
-            "x": float(done[i]),
-            "y": float(cost[i]),
-            "dominated": bool(dominated[i]),
-            "chosen": bool(i == winner),
-            "feasible": bool(feasible[i]),
-            "asked": not candidates[i].lifts,
+            "name": weighing.candidates[i].name,
+            "x": float(weighing.finish[i]),
+            "y": float(weighing.cost[i]),
+            "dominated": bool(weighing.beaten[i]),
+            "chosen": bool(winner[i]),
+            "feasible": bool(weighing.feasible[i]),
+            "asked": bool(weighing.asked[i]),
         }
-        for i in [*keep[:400], *rest[::step]]
+        for i in [*keep, *rest[::step]]
     ]
     return {"x": "time_to_train_s", "y": "tco_usd", "points": rows}

@@ -145,7 +145,8 @@ def _give_fabric(frame: Frame, candidates: Sequence[Candidate], spec: Spec, cata
         switches.give(frame, path, key)
     for name, field in (("cable", "cable_medium"), ("trunk", "cable_long")):
         cables = _Column([catalog.get("cable", f.text(field)) for f in fabrics], "cable")
-        length = Provenance("assumption", note="mean length: " + ("node to leaf" if name == "cable" else "leaf to spine"))
+        ends = "node to leaf" if name == "cable" else "leaf to spine"
+        length = Provenance("assumption", note=f"mean length, {ends}")
         frame.give(f"fabric.{name}_length_m", CABLE_LENGTHS_M[name], length)
         cables.give(frame, f"fabric.{name}_assembly_usd", "price_usd")
         cables.give(frame, f"fabric.{name}_transceiver_usd", "transceiver_price_usd")

@@ -62,9 +62,8 @@ def _rented(frame: Frame) -> Bools:
 def committed(frame: Frame) -> Floats:
     """What a budget is held against: purchase of what is bought, or the rent of the run."""
     rent = frame["cost.rent_usd"]
-    return np.where(
-        _rented(frame), rent, np.where(frame["cost.colocate"] > 0, frame["cost.colocate_capex_usd"], frame["cost.capex_usd"])
-    )
+    bought = np.where(frame["cost.colocate"] > 0, frame["cost.colocate_capex_usd"], frame["cost.capex_usd"])
+    return np.where(_rented(frame), rent, bought)
 
 
 def limits_of(spec: Spec, frame: Frame) -> list[Limit]:
@@ -82,7 +81,8 @@ def _workload_limits(spec: Spec) -> Iterator[Limit]:
         bound = workload.train.deadline_s
         named = f"deadline of {workload.name}"
         if bound is None:
-            yield Limit(f"{workload.name} within {years.name}", f"training[{j}].finish_s", years.bound, True, "", years.key)
+            named = f"{workload.name} within {years.name}"
+            yield Limit(named, f"training[{j}].finish_s", years.bound, True, "", years.key)
         else:
             yield Limit(named, f"training[{j}].finish_s", bound, True, str(spec.place(key)), key)
         yield Limit(f"{workload.name} fits the GPUs' memory", f"training[{j}].fits", 1.0, False, "", "")

@@ -33,7 +33,8 @@ def _close_limits(constraints: list[dict[str, Any]]) -> Iterator[Finding]:
             yield FINDINGS["DESIGN-LIMIT-CLOSE"].at(
                 row["path"],
                 f"{row['name']}: {human(path, row['value'])} holds the limit of {human(path, row['limit'])} with "
-                f"{row['margin']:.0%} to spare, but the pessimistic end of the interval, {human(path, worst)}, does not",
+                f"{row['margin']:.0%} to spare, but the pessimistic end of its interval, {human(path, worst)}, "
+                "does not",
                 _MITIGATION.get(row["path"].rpartition(".")[2], "agree a margin on this limit before ordering"),
             )
 

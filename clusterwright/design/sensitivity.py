@@ -10,8 +10,8 @@ import numpy as np
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, Frame, Law
 from clusterwright.design.candidates import Candidate
-from clusterwright.design.choose import finish
 from clusterwright.design.doors import weigh
+from clusterwright.design.weighing import finish
 from clusterwright.search import rank_swings
 from clusterwright.spec import Spec
 from clusterwright.units import human

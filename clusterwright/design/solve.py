@@ -12,17 +12,17 @@ from clusterwright import __version__
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import SCHEMA_NAME, Cluster, Law
 from clusterwright.design.audit import audit
-from clusterwright.design.candidates import Candidate, enumerate_candidates
-from clusterwright.design.choose import considered_rows, finish, pareto_points, pick
+from clusterwright.design.candidates import enumerate_candidates
+from clusterwright.design.choose import considered_rows, pareto_points
 from clusterwright.design.codes import FINDINGS
-from clusterwright.design.doors import assemble, weigh
-from clusterwright.design.limits import constraint_rows, holds, limits_of
+from clusterwright.design.doors import assemble
+from clusterwright.design.limits import constraint_rows, limits_of
 from clusterwright.design.relax import relaxations
 from clusterwright.design.risks import risks
 from clusterwright.design.sensitivity import sensitivities
+from clusterwright.design.weighing import Weighing, weigh_all
 from clusterwright.domains import compute, cost, fabric, facility, reliability, scheduling, storage, training
 from clusterwright.errors import InputError
-from clusterwright.search import dominated
 from clusterwright.spec import Spec
 from clusterwright.units import human
 
@@ -54,39 +54,34 @@ def design(spec: Spec, catalog: Catalog) -> Cluster:
     candidates = enumerate_candidates(spec, catalog)
     if not any(not c.lifts for c in candidates):
         raise InputError(_nothing(spec))
-    frame = weigh(candidates, spec, catalog)
-    limits = limits_of(spec, frame)
-    feasible = holds(limits, frame)
-    winner = pick(candidates, frame, limits, feasible, spec)
-    cluster = assemble(candidates[winner], spec, catalog)
-    cluster.head = _head(spec, catalog, bool(feasible[winner]), len(candidates))
-    rows = constraint_rows(limits_of(spec, cluster.frame), cluster)
-    objectives = np.column_stack([finish(frame, spec), frame["cost.tco_usd"]])
-    beaten = dominated(np.where(feasible[:, None], objectives, np.inf)) | ~feasible
+    weighing = weigh_all(candidates, spec, catalog)
+    winner = candidates[weighing.winner]
+    cluster = assemble(winner, spec, catalog)
+    cluster.head = _head(spec, catalog, weighing)
     cluster.answers |= {
         "requested": _requested(spec),
-        "constraints": rows,
-        "considered": considered_rows(candidates, frame, limits, feasible, winner, spec),
-        "pareto": pareto_points(candidates, frame, feasible, winner, spec, beaten),
-        "relaxations": [] if feasible[winner] else relaxations(candidates, frame, limits, feasible, winner, spec),
-        "sensitivity": sensitivities(cluster, candidates[winner], spec, catalog, all_laws()),
+        "constraints": constraint_rows(limits_of(spec, cluster.frame), cluster),
+        "considered": considered_rows(weighing),
+        "pareto": pareto_points(weighing),
+        "relaxations": [] if weighing.found else relaxations(weighing),
+        "sensitivity": sensitivities(cluster, winner, spec, catalog, all_laws()),
         "audit": {"claims": audit(cluster, spec)},
     }
-    _say(cluster, spec, candidates, frame, feasible, winner)
+    _say(cluster, weighing)
     return cluster
 
 
-def _head(spec: Spec, catalog: Catalog, feasible: bool, weighed: int) -> dict[str, Any]:
+def _head(spec: Spec, catalog: Catalog, weighing: Weighing) -> dict[str, Any]:
     return {
         "schema": SCHEMA_NAME,
         "name": spec.name,
         "version": __version__,
-        "verdict": "feasible" if feasible else "infeasible",
+        "verdict": "feasible" if weighing.found else "infeasible",
         "spec_sha256": hashlib.sha256(spec.text.encode()).hexdigest(),
         "spec_file": spec.file,
         "catalogue_date": catalog.date,
         "currency": spec.currency,
-        "options_weighed": weighed,
+        "options_weighed": len(weighing.candidates),
     }
 
 
@@ -118,44 +113,37 @@ def _requested(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _say(
-    cluster: Cluster, spec: Spec, candidates: list[Candidate], frame: Any, feasible: Any, winner: int
-) -> None:
+def _say(cluster: Cluster, weighing: Weighing) -> None:
     """The findings of the choice itself: broken limits, better options outside the spec, risks, refused claims."""
     rows = cluster.answers["constraints"]
-    if not feasible[winner]:
-        worst = rows[0]
-        out = cluster.answers["relaxations"]
+    if not weighing.found:
+        worst, out = rows[0], cluster.answers["relaxations"]
         cheapest = f"cheapest way out: {out[0]['text']}" if out else "no relaxation of a single limit helps"
-        cluster.say(
-            FINDINGS["DESIGN-INFEASIBLE"].at(
-                worst["place"] or worst["path"],
-                f"no option holds every limit; binding: {worst['name']}, {worst['text']}",
-                cheapest,
-            )
-        )
+        message = f"no option holds every limit; binding: {worst['name']}, {worst['text']}"
+        cluster.say(FINDINGS["DESIGN-INFEASIBLE"].at(worst["place"] or worst["path"], message, cheapest))
         for row in rows:
             if not row["holds"]:
                 cluster.say(FINDINGS["DESIGN-LIMIT-BROKEN"].at(row["path"], f"{row['name']}: {row['text']}"))
-    _say_outside(cluster, candidates, frame, feasible, winner)
-    cluster.say(*risks(cluster, spec, rows))
+    _say_outside(cluster, weighing)
+    cluster.say(*risks(cluster, weighing.spec, rows))
     _say_audit(cluster)
 
 
-def _say_outside(cluster: Cluster, candidates: list[Candidate], frame: Any, feasible: Any, winner: int) -> None:
-    cost_usd = frame["cost.tco_usd"]
-    outside = np.array([bool(c.lifts) for c in candidates]) & feasible
-    if not feasible[winner] or not outside.any():
+def _say_outside(cluster: Cluster, weighing: Weighing) -> None:
+    """A feasible option outside the spec that costs at least 5 % less than the choice."""
+    outside = ~weighing.asked & weighing.feasible
+    if not weighing.found or not outside.any():
         return
-    best = int(np.argmin(np.where(outside, cost_usd, np.inf)))
-    saving = float(cost_usd[winner] - cost_usd[best])
-    if saving > 0.05 * float(cost_usd[winner]):
+    best = int(np.argmin(np.where(outside, weighing.cost, np.inf)))
+    base, option = float(weighing.cost[weighing.winner]), weighing.candidates[best]
+    saving = base - float(weighing.cost[best])
+    if saving > 0.05 * base:
         cluster.say(
             FINDINGS["DESIGN-BETTER-OUTSIDE"].at(
                 "cost.tco_usd",
-                f"{candidates[best].name} would hold every limit and cost {human('x_usd', saving)} less over the "
-                f"operating years ({saving / float(cost_usd[winner]):.0%})",
-                f"free {' and '.join(candidates[best].lifts)} to let it be chosen",
+                f"{option.name} would hold every limit and cost {human('x_usd', saving)} less over the operating "
+                f"years ({saving / base:.0%})",
+                f"free {' and '.join(option.lifts)} to let it be chosen",
             )
         )
 
