@@ -1,0 +1,56 @@
+"""The verbs by stage, in the order in which a person comes to need them.
+
+This table is all that ``clusterwright --help`` reads; the module of a verb, named as the verb, is imported when the
+verb is called. A module defines ``command``, a :class:`click.Command`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["STAGES", "VERBS", "Verb"]
+
+
+class Verb(NamedTuple):
+    """One verb.
+
+    Attributes:
+        name: what is typed, and the name of its module.
+        stage: key into :data:`STAGES`.
+        summary: one line for ``--help``.
+    """
+
+    name: str
+    stage: str
+    summary: str
+
+    @property
+    def module(self) -> str:
+        """The module that defines ``command``."""
+        return f"clusterwright.cli.{self.name}"
+
+
+STAGES = {
+    "ask": "Say what is wanted",
+    "design": "Design and judge",
+    "look": "Look closer",
+}
+"""Headings of ``--help`` in order."""
+
+VERBS = {
+    verb.name: verb
+    for verb in (
+        Verb("init", "ask", "write a first spec to edit"),
+        Verb("check", "ask", "say everything that is wrong with a spec"),
+        Verb("schema", "ask", "print the JSON Schema of a spec, for editors"),
+        Verb("catalog", "ask", "list, show and compare what can be had, and what is stale"),
+        Verb("design", "design", "turn a spec into a complete, explained cluster design"),
+        Verb("compare", "design", "lay designs side by side"),
+        Verb("audit", "design", "judge claims about a cluster: holds, does not hold, contradicts"),
+        Verb("explain", "design", "open a figure of a design down to its sources, or a finding code"),
+        Verb("report", "look", "write a design as one HTML file, Markdown and JSON"),
+        Verb("validate", "look", "hold the laws against published truth"),
+        Verb("doctor", "look", "check this installation and what it can use"),
+    )
+}
+"""Every verb by its name."""
