@@ -1,0 +1,41 @@
+"""WHAT IS ASKED: the spec, read with the place of every value.
+
+:func:`load_spec` reads a file, :func:`read_spec` a text; both raise one :class:`~clusterwright.errors.InputError`
+with everything that is wrong. A :class:`Spec` holds SI floats; ``spec.place(path)`` and ``spec.given(path)`` tell
+where a value stands and whether somebody wrote it. :func:`schema` is the JSON Schema of the written form.
+"""
+
+from clusterwright.spec.claims import Claim
+from clusterwright.spec.codes import FINDINGS
+from clusterwright.spec.compute import Compute
+from clusterwright.spec.cost import Finance
+from clusterwright.spec.document import Spec, path_of
+from clusterwright.spec.fabric import Fabric
+from clusterwright.spec.facility import Limits, Site
+from clusterwright.spec.load import load_spec, read_spec
+from clusterwright.spec.migrate import VERSION
+from clusterwright.spec.reliability import Reliability
+from clusterwright.spec.scheduling import Scheduler
+from clusterwright.spec.storage import Storage
+from clusterwright.spec.training import Plan, Train, Workload
+
+__all__ = [
+    "FINDINGS",
+    "VERSION",
+    "Claim",
+    "Compute",
+    "Fabric",
+    "Finance",
+    "Limits",
+    "Plan",
+    "Reliability",
+    "Scheduler",
+    "Site",
+    "Spec",
+    "Storage",
+    "Train",
+    "Workload",
+    "load_spec",
+    "path_of",
+    "read_spec",
+]

@@ -1,0 +1,195 @@
+"""Values that cannot both be meant, whatever is built.
+
+Only what no design could satisfy counts: a rack limit below the power of one node is no contradiction, since the
+design answers it with other parts or with 'infeasible'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+from typing import NamedTuple
+
+from clusterwright.catalog import Part
+from clusterwright.findings import Finding
+from clusterwright.spec.claims import Claim
+from clusterwright.spec.codes import FINDINGS
+from clusterwright.spec.context import Context
+from clusterwright.spec.document import Spec
+from clusterwright.spec.training import Train
+from clusterwright.units import human_as
+
+__all__ = ["contradictions"]
+
+
+class _Clash(NamedTuple):
+    path: str
+    message: str
+    hint: str
+    code: str = "SPEC-CONTRADICTION"
+
+
+def contradictions(spec: Spec, context: Context) -> list[Finding]:
+    """Everything in a spec that contradicts itself, in the order of the document's sections."""
+    clashes = [
+        *_names(spec),
+        *_workloads(spec),
+        *_compute(spec, context),
+        *_sites(spec),
+        *_limits(spec),
+        *_claims(spec),
+    ]
+    return [FINDINGS[c.code].at(spec.place(c.path), c.message, c.hint) for c in clashes]
+
+
+def _twice(words: Sequence[str], path: str, noun: str) -> Iterator[_Clash]:
+    seen: set[str] = set()
+    for i, word in enumerate(words):
+        if word in seen:
+            yield _Clash(path.format(i), f"the {noun} '{word}' is there twice", "keep one, or rename it", "SPEC-DUPLICATE")
+        seen.add(word)
+
+
+def _names(spec: Spec) -> Iterator[_Clash]:
+    yield from _twice([w.name for w in spec.workloads], "workloads[{}].name", "workload")
+    yield from _twice([s.name for s in spec.sites], "sites[{}].name", "site")
+    yield from _twice(spec.compute.accelerators or [], "compute.accelerators[{}]", "accelerator")
+    yield from _twice(spec.finance.procurement, "finance.procurement[{}]", "procurement")
+
+
+# --- workloads ---
+
+
+def _workloads(spec: Spec) -> Iterator[_Clash]:
+    most, of = _most_gpus(spec)
+    for j, workload in enumerate(spec.workloads):
+        if workload.train is not None:
+            at = f"workloads[{j}].train"
+            yield from _batch(workload.train, at)
+            yield from _plan(workload.train, at, spec)
+            gpus = workload.train.gpus
+            if gpus is not None and most is not None and gpus > most:
+                hint = "lower one or raise the other; a training run does not span sites"
+                yield _Clash(f"{at}.gpus", f"{gpus:,} accelerators for '{workload.name}', but {of} {most:,}", hint)
+
+
+def _most_gpus(spec: Spec) -> tuple[int | None, str]:
+    """The most accelerators that one run can have, as far as the spec says, and who says so."""
+    at_sites = [site.gpus for site in spec.sites if site.gpus is not None]
+    if len(at_sites) == len(spec.sites):
+        return max(at_sites), "the largest site has"
+    return spec.compute.gpus, "the cluster has"
+
+
+def _batch(train: Train, at: str) -> Iterator[_Clash]:
+    batch = train.global_batch_sequences
+    if train.asked_batch is not None and train.asked_batch.unit == "tokens" and batch < 1:
+        said = f"a global batch of {train.asked_batch.amount:,.0f} tokens is less than one sequence of {train.sequence:,}"
+        yield _Clash(f"{at}.global_batch", said, "raise the batch or shorten the sequence")
+    elif train.tokens < batch * train.sequence:
+        said = f"{train.tokens:,.0f} tokens are less than one global batch of {batch * train.sequence:,.0f}"
+        yield _Clash(f"{at}.tokens", said, "raise the tokens or lower the global batch")
+
+
+def _plan(train: Train, at: str, spec: Spec) -> Iterator[_Clash]:
+    """Degrees that do not fit the accelerators, or the model."""
+    plan = train.plan
+    if plan is None:
+        return
+    given = {name: getattr(plan, name) for name in ("tp", "pp", "cp", "dp") if getattr(plan, name) is not None}
+    product, words = prod(given.values()), " x ".join(given)
+    gpus = train.gpus if train.gpus is not None else (spec.compute.gpus if len(spec.sites) == 1 else None)
+    if gpus is not None and product > gpus:
+        yield _Clash(f"{at}.plan", f"{words} = {product:,} is more than the {gpus:,} accelerators", "lower a degree")
+    elif gpus is not None and len(given) == 4 and product != gpus:
+        hint = "leave one degree out, or set the count to the product"
+        yield _Clash(f"{at}.plan", f"{words} = {product:,} is not the {gpus:,} accelerators", hint)
+    model = train.architecture
+    if plan.ep is not None and plan.ep > max(model.experts, 1):
+        said = f"ep = {plan.ep} for {model.name}, which has {model.experts or 'no'} experts"
+        yield _Clash(f"{at}.plan.ep", said, "leave ep out, or at most one expert group for each expert")
+    if plan.pp is not None and plan.pp > model.layers:
+        said = f"pp = {plan.pp} for {model.name}, which has {model.layers} layers"
+        yield _Clash(f"{at}.plan.pp", said, "at most one stage for each layer")
+
+
+# --- compute ---
+
+
+def _compute(spec: Spec, context: Context) -> Iterator[_Clash]:
+    compute, catalog = spec.compute, context.catalog
+    if compute.server is not None:
+        server = catalog.get("servers", compute.server)
+        carried = server.text("accelerator")
+        if compute.accelerators is not None and carried not in compute.accelerators:
+            said = f"{server.name} carries {carried}, which is not among the accelerators"
+            yield _Clash("compute.server", said, f"add {carried}, or choose another server")
+        yield from _whole_nodes(spec, [server])
+    elif compute.accelerators is not None:
+        named = [s for s in catalog.parts("servers") if s.text("accelerator") in compute.accelerators]
+        if not named:
+            said = f"no server of the catalogue carries {' or '.join(compute.accelerators)}"
+            yield _Clash("compute.accelerators", said, "'clusterwright catalog servers' shows what there is")
+        yield from _whole_nodes(spec, named)
+
+
+def _whole_nodes(spec: Spec, servers: Iterable[Part]) -> Iterator[_Clash]:
+    """Counts of accelerators that no server that may be used divides."""
+    sizes = sorted({int(server["gpus"]) for server in servers})
+    if not sizes:
+        return
+    counts = [("compute.gpus", spec.compute.gpus), *((f"sites[{i}].gpus", s.gpus) for i, s in enumerate(spec.sites))]
+    for path, gpus in counts:
+        if gpus is None or any(gpus % size == 0 for size in sizes):
+            continue
+        size = sizes[-1] if gpus > sizes[-1] else sizes[0]
+        carried = " or ".join(map(str, sizes))
+        if gpus < size:
+            yield _Clash(path, f"{gpus} accelerators are less than one server, which carries {carried}", f"write {size}")
+        else:
+            below = gpus - gpus % size
+            said = f"{gpus:,} accelerators do not fill whole servers, which carry {carried}"
+            yield _Clash(path, said, f"write {below:,} or {below + size:,}")
+
+
+# --- sites and limits ---
+
+
+def _sites(spec: Spec) -> Iterator[_Clash]:
+    given = [site.gpus for site in spec.sites if site.gpus is not None]
+    total, asked, everywhere = sum(given), spec.compute.gpus, len(given) == len(spec.sites)
+    if given and asked is not None and (total > asked or (everywhere and total != asked)):
+        hint = "make them equal, or leave one out"
+        yield _Clash("compute.gpus", f"compute.gpus is {asked:,}, but the sites' gpus sum to {total:,}", hint)
+    for i, site in enumerate(spec.sites):
+        if site.rack_power_w is not None and site.power_w is not None and site.rack_power_w > site.power_w:
+            rack, all_ = human_as(site.rack_power_w, "W"), human_as(site.power_w, "W")
+            said = f"one rack of {site.name} may draw {rack}, the whole site only {all_}"
+            yield _Clash(f"sites[{i}].rack_power", said, "check the units of both")
+
+
+def _limits(spec: Spec) -> Iterator[_Clash]:
+    limits = spec.limits
+    if limits.rack_power_w is not None and limits.power_w is not None and limits.rack_power_w > limits.power_w:
+        said = f"one rack may draw {human_as(limits.rack_power_w, 'W')}, everything only {human_as(limits.power_w, 'W')}"
+        yield _Clash("limits.rack_power", said, "check the units of both")
+    if limits.racks is not None and limits.racks < len(spec.sites):
+        said = f"at most {limits.racks} racks for {len(spec.sites)} sites, each of which needs one"
+        yield _Clash("limits.racks", said, "raise the limit, or have fewer sites")
+
+
+def _claims(spec: Spec) -> Iterator[_Clash]:
+    """Claims about a workload or a site that is not there."""
+    for i, claim in enumerate(spec.claims):
+        for room, things in (("training", len(spec.workloads)), ("sites", len(spec.sites))):
+            index = _index(claim, room)
+            if index is not None and index >= things:
+                noun = "workloads" if room == "training" else "sites"
+                said = f"{claim.path} speaks of number {index}, but there are {things} {noun}, counted from 0"
+                yield _Clash(f"claims[{i}].path", said, f"write {room}[0]")
+
+
+def _index(claim: Claim, room: str) -> int | None:
+    if not claim.path.startswith(f"{room}["):
+        return None
+    return int(claim.path[len(room) + 1 :].partition("]")[0])

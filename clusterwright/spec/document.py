@@ -1,0 +1,100 @@
+"""The spec as a whole: WHAT IS ASKED."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import Field, PrivateAttr
+
+from clusterwright.source import Document, Place
+from clusterwright.spec.claims import Claim
+from clusterwright.spec.compute import Compute
+from clusterwright.spec.cost import OBJECTIVES, Finance, Weights
+from clusterwright.spec.fabric import Fabric
+from clusterwright.spec.facility import Limits, Site
+from clusterwright.spec.forms import Count
+from clusterwright.spec.reliability import Reliability
+from clusterwright.spec.scheduling import Scheduler
+from clusterwright.spec.section import Section, is_auto
+from clusterwright.spec.storage import Storage
+from clusterwright.spec.training import Workload
+from clusterwright.spec.words import Name, Part, Reserved
+
+__all__ = ["Spec", "path_of"]
+
+Path = tuple[str | int, ...]
+
+_TENANTS = Reserved("tenants are not designed yet", "leave 'tenants' empty", empty=True)
+
+
+class Spec(Section):
+    """What is asked of a cluster. Read with :func:`clusterwright.spec.load_spec`."""
+
+    version: Annotated[int, Count(1_000_000, "1")] = Field(description="Version of this grammar.")
+    name: Annotated[str, Name("llm-70b")] = Field(description="Of the cluster, and of the folder a design is written to.")
+    objective: Annotated[dict[str, float], Weights("objective", OBJECTIVES)] = Field(
+        default_factory=lambda: {"cost": 1.0}, description="What is made small among the designs that hold every limit."
+    )
+    currency: Annotated[str, Part("currencies", "currency", "EUR")] = Field(
+        "USD", description="Currency of what is printed; amounts can be written in any currency of the catalogue."
+    )
+    workloads: list[Workload] = Field(min_length=1, description="What the cluster is for.")
+    compute: Compute = Field(default_factory=Compute, description="Accelerators and servers.")
+    fabric: Fabric = Field(default_factory=Fabric, description="The network between the servers.")
+    storage: Storage = Field(default_factory=Storage, description="Where data and checkpoints lie.")
+    scheduler: Scheduler = Field(default_factory=Scheduler, description="Who starts the jobs.")
+    reliability: Reliability = Field(default_factory=Reliability, description="What must keep working.")
+    sites: list[Site] = Field(
+        default_factory=lambda: [Site()], min_length=1, description="Where it stands; one site when left out."
+    )
+    limits: Limits = Field(default_factory=Limits, description="What must not be exceeded, over all sites.")
+    finance: Finance = Field(default_factory=Finance, description="How it is had and for how long.")
+    tenants: Annotated[None, _TENANTS] = Field(None, description="Who may use what; reserved.")
+    claims: list[Claim] = Field(default_factory=list, description="What a proposal says about it, judged by `audit`.")
+
+    _document: Document = PrivateAttr(default_factory=lambda: Document("spec"))
+    _text: str = PrivateAttr("")
+
+    @property
+    def file(self) -> str:
+        """The file that the spec was read from."""
+        return self._document.file
+
+    @property
+    def text(self) -> str:
+        """The text of the spec, overrides of the command line behind it as comments; equal texts mean equal specs."""
+        return self._text
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """The spec as plain data, as written, overrides included."""
+        value = self._document.value
+        return value if isinstance(value, dict) else {}
+
+    def place(self, path: str) -> Place:
+        """Where the value at ``path`` (``sites[0].power``) stands, or the nearest thing around it that exists."""
+        return self._document.place(path_of(path))
+
+    def given(self, path: str) -> bool:
+        """Whether somebody wrote a value at ``path``, other than ``auto``."""
+        value: Any = self._document.value
+        for part in path_of(path):
+            if isinstance(value, dict) and part in value:
+                value = value[part]
+            elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+                value = value[part]
+            else:
+                return False
+        return not is_auto(value)
+
+
+def path_of(text: str) -> Path:
+    """The path that people write as ``sites[0].power``: ``("sites", 0, "power")``.
+
+    Raises:
+        ValueError: when the text is no path.
+    """
+    if not re.fullmatch(r"[^.\[\]\s]+(\[\d{1,6}\])*(\.[^.\[\]\s]+(\[\d{1,6}\])*)*", text):
+        raise ValueError(f"'{text}' is not a path")
+    return tuple(int(part[1:-1]) if part.startswith("[") else part for part in re.findall(r"\[\d+\]|[^.\[\]]+", text))

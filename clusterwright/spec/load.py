@@ -1,0 +1,212 @@
+"""Reading a spec: bytes, YAML, overrides, grammar, contradictions; everything wrong is said at once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from clusterwright.catalog import Catalog
+from clusterwright.errors import InputError
+from clusterwright.findings import Finding
+from clusterwright.source import Document, Place, quote, read_bytes, read_yaml
+from clusterwright.spec.codes import FINDINGS, PROBLEM_CODES
+from clusterwright.spec.context import Context, context_of
+from clusterwright.spec.contradictions import contradictions
+from clusterwright.spec.document import Spec
+from clusterwright.spec.forms import did_you_mean, shown
+from clusterwright.spec.grammar import section_at, where_known
+from clusterwright.spec.migrate import VERSION, migrate, supported
+from clusterwright.spec.overrides import override
+
+__all__ = ["MOST_FINDINGS", "load_spec", "read_spec"]
+
+MOST_FINDINGS = 100
+"""Findings that are shown; a file that is no spec at all could have thousands."""
+
+Keys = tuple[str | int, ...]
+
+
+def load_spec(path: Path | str, overrides: Sequence[str] = (), catalog: Catalog | None = None) -> Spec:
+    """Read a spec from a file.
+
+    Args:
+        path: of a YAML file.
+        overrides: ``path=value`` texts laid over it, such as ``limits.power=8 MW``.
+        catalog: what names of parts, models, regions and currencies are looked up in; the shipped one when left out.
+
+    Raises:
+        InputError: with everything that is wrong, each finding with its place.
+    """
+    data = read_bytes(Path(path))
+    if isinstance(data, bytes):
+        try:
+            return read_spec(data.decode("utf-8-sig"), str(path), overrides, catalog)
+        except UnicodeDecodeError:
+            document = read_yaml(Path(path))
+    else:
+        document = Document(str(path), problems=[data])
+    raise InputError(_problems(document))
+
+
+def read_spec(
+    text: str, file: str = "spec.yaml", overrides: Sequence[str] = (), catalog: Catalog | None = None
+) -> Spec:
+    """Read a spec from its text; ``file`` names it in findings. Otherwise as :func:`load_spec`."""
+    document = read_yaml(Path(file), text)
+    document.file = file
+    findings = _problems(document)
+    if not isinstance(document.value, dict):
+        if not findings:
+            said = f"a spec is a mapping of keys, not {shown(document.value)}"
+            findings = [FINDINGS["SPEC-TYPE"].at(document.place(()), said, "start from 'clusterwright init'")]
+        raise InputError(findings)
+    findings += override(document, overrides)
+    findings += _version(document)
+    if not any(f.code in ("SPEC-VERSION", "SPEC-ALIASES") for f in findings):
+        document.value = migrate(document.value) if document.value.get("version") != VERSION else document.value
+        spec, more = _understand(document, Context(catalog) if catalog is not None else context_of(None))
+        findings += more
+        if spec is not None and not findings:
+            spec._document = document
+            spec._text = "\n".join([text, *(f"# --set {o}" for o in overrides)]) if overrides else text
+            return spec
+    raise InputError(_in_order(findings))
+
+
+def _problems(document: Document) -> list[Finding]:
+    return [FINDINGS[PROBLEM_CODES[p.kind]].at(p.place, p.message, p.hint) for p in document.problems]
+
+
+def _in_order(findings: list[Finding]) -> list[Finding]:
+    """By position; the first :data:`MOST_FINDINGS` and how many more there are."""
+    unique = list(dict.fromkeys(findings))
+    unique.sort(key=lambda f: (f.place.line, f.place.column) if isinstance(f.place, Place) else (0, 0))
+    if len(unique) <= MOST_FINDINGS:
+        return unique
+    more = len(unique) - MOST_FINDINGS
+    last = FINDINGS["SPEC-MANY"].at(unique[-1].place, f"{more:,} more findings are not shown", "mend these first")
+    return [*unique[:MOST_FINDINGS], last]
+
+
+def _version(document: Document) -> list[Finding]:
+    """A version that cannot be read makes every other finding meaningless."""
+    version = document.value.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version in supported():
+        return []
+    names = ", ".join(map(str, supported()))
+    hint = f"this program reads version {names}: write 'version: {VERSION}'"
+    return [FINDINGS["SPEC-VERSION"].at(document.place(("version",)), f"version {shown(version)} is not known", hint)]
+
+
+# --- the grammar ---
+
+
+def _understand(document: Document, context: Context) -> tuple[Spec | None, list[Finding]]:
+    """The spec, if it can be understood at all, and what is wrong with it.
+
+    Contradictions are looked for also when single values are wrong: those are left out, and the rest is read again.
+    """
+    tree, findings = document.value, []
+    for attempt in range(5):
+        try:
+            spec = Spec.model_validate(tree, context=context)
+        except ValidationError as error:
+            details = error.errors(include_url=False, include_input=False)
+            paths = [_path_of(detail) for detail in details]
+            if attempt == 0:
+                findings += [_finding(d, p, document) for d, p in zip(details, paths, strict=True)]
+            tree = copy.deepcopy(tree)
+            for detail, path in zip(details, paths, strict=True):
+                _prune(tree, path, missing=detail["type"] == "missing")
+        else:
+            spec._document = document
+            findings += contradictions(spec, context)
+            return spec, findings
+    return None, findings
+
+
+def _path_of(detail: ErrorDetails) -> Keys:
+    at = detail.get("ctx", {}).get("at", ())
+    return (*detail["loc"], *at)
+
+
+def _prune(tree: Any, path: Keys, *, missing: bool) -> None:
+    """Take out the key at ``path``: the section around it when it is missing, the whole list when it is an item."""
+    path = path[:-1] if missing else path
+    while path and isinstance(path[-1], int):
+        path = path[:-1]
+    for part in path[:-1]:
+        if not _has(tree, part):
+            return
+        tree = tree[part]
+    if path and isinstance(tree, dict):
+        tree.pop(path[-1], None)
+
+
+def _has(tree: Any, part: str | int) -> bool:
+    if isinstance(tree, dict):
+        return part in tree
+    return isinstance(tree, list) and isinstance(part, int) and part < len(tree)
+
+
+def _finding(detail: ErrorDetails, path: Keys, document: Document) -> Finding:
+    """The finding of one error of the validation."""
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind in FINDINGS:
+        place = document.key_place(path) if kind == "SPEC-UNKNOWN-KEY" else document.place(path)
+        return FINDINGS[kind].at(place, context["message"], context["hint"])
+    if kind == "extra_forbidden":
+        return _unknown_key(path, document)
+    if kind == "missing":
+        return _missing(path, document)
+    if kind in ("list_type", "too_short", "model_type", "model_attributes_type"):
+        return _wrong_type(kind, path, document)
+    raise TypeError(f"no finding for the error {kind} at {quote(path)}: {detail['msg']}")
+
+
+def _unknown_key(path: Keys, document: Document) -> Finding:
+    """An unknown key: a slip of one that is allowed here, or one that belongs elsewhere, or neither."""
+    key = str(path[-1])
+    allowed = section_at(path[:-1])
+    names = [k.name for k in allowed]
+    own = [k.name for k in allowed if k.attribute == key]
+    elsewhere = where_known(key)
+    hint = did_you_mean(own[0] if own else key, names)
+    if elsewhere and not own:
+        hint = f"'{key}' belongs under {' or '.join(at or 'the top level' for at in elsewhere)}"
+    at = quote(path[:-1])
+    said = f"{shown(key)} means nothing {'in ' + at if at else 'at the top level'}"
+    return FINDINGS["SPEC-UNKNOWN-KEY"].at(document.key_place(path), said, hint or f"known here: {', '.join(names)}")
+
+
+def _missing(path: Keys, document: Document) -> Finding:
+    keys = {k.name: k for k in section_at(path[:-1])}
+    key = keys.get(str(path[-1]))
+    at = quote(path[:-1])
+    example = f"add '{path[-1]}: {key.form.example}'" if key is not None and key.form is not None else ""
+    if path == ("workloads",):
+        example = "add 'workloads: [{name: pretrain, train: {model: llama-3-70b, tokens: 1e12}}]'"
+    said = f"'{path[-1]}' is missing{' in ' + at if at else ''}"
+    written = path in document.places
+    hint = f"it cannot be auto: {example}" if written else example
+    return FINDINGS["SPEC-MISSING-KEY"].at(document.place(path), said, hint)
+
+
+def _wrong_type(kind: str, path: Keys, document: Document) -> Finding:
+    """A section where a list belongs, and the like."""
+    value: Any = document.value
+    for part in path:
+        value = value[part]
+    if kind == "list_type":
+        said, hint = f"{quote(path)} is a list, not {shown(value)}", "put '- ' before each item"
+    elif kind == "too_short":
+        said, hint = f"{quote(path)} is an empty list", "name at least one, or leave it out"
+    else:
+        names = ", ".join(k.name for k in section_at(path))
+        said, hint = f"{quote(path)} is a mapping of keys, not {shown(value)}", f"its keys: {names}"
+    return FINDINGS["SPEC-TYPE"].at(document.place(path), said, hint)
