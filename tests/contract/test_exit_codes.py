@@ -1,9 +1,9 @@
 """Exit codes are an API: 0 done, 1 the answer is no, 2 bad input or usage, 3 the world, 70 our bug, 130 interrupted."""
 
 import errno
-import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,10 +17,11 @@ from clusterwright.findings import Code
 WRONG = Code("TEST-WRONG", "error", "wrong", "only in this test").at("spec.yaml:3:5", "is wrong", "mend it")
 
 
-def run(*words: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command line as a process of its own, in an empty folder."""
     command = [sys.executable, "-m", "clusterwright", *words]
-    env = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=env)
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -34,7 +35,8 @@ NEVER = ("duckdb", "joblib", "numba", "pandas", "scipy")
 def loaded_after(code: str) -> set[str]:
     """The modules that a fresh interpreter holds after running ``code``."""
     program = f"{code}\nimport json, sys\nprint('\\n' + json.dumps(sorted(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=folder)
     return set(json.loads(run.stdout.splitlines()[-1]))
 
 

@@ -1,0 +1,132 @@
+"""Whole-process times and peak memory of what a person waits for, and the rate of the enumeration.
+
+``make bench``; ``python bench/run.py --runs 3 --only design``. Prints a table and writes ``bench/results.md``. The
+targets are for two cores of an ordinary server.
+"""
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+PROGRAM = (sys.executable, "-m", "clusterwright")
+CANDIDATES = 20_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to time.
+
+    Attributes:
+        name: in the table.
+        words: after ``clusterwright``.
+        seconds: target for the whole process.
+        megabytes: target for its peak memory; None when there is none.
+        before: words to run once before, not timed.
+        codes: exit codes that count as done.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    seconds: float
+    megabytes: float | None = None
+    before: tuple[str, ...] = ()
+    codes: tuple[int, ...] = (0,)
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    """What is timed; ``folder`` takes what is written."""
+    example, run = str(EXAMPLES / "llm-70b.yaml"), str(folder / "run")
+    yield Case("help", ("--help",), 0.2)
+    yield Case("check", ("check", example), 0.6)
+    yield Case("design --json", ("design", example, "--json", "--out", run), 2.0, 300)
+    yield Case("report", ("report", run), 8.0, before=("design", example, "--out", run))
+    yield Case("audit", ("audit", example), 2.0, 300, codes=(0, 1))
+    supercluster = str(EXAMPLES / "supercluster-555k.yaml")
+    yield Case("supercluster design", ("design", supercluster, "--json", "--out", run), 10.0, 2000, codes=(0, 1))
+
+
+def once(words: tuple[str, ...], codes: tuple[int, ...], cwd: Path) -> tuple[float, float]:
+    """Run a whole process: its wall time in seconds and its own peak memory in MB."""
+    start = time.perf_counter()
+    process = subprocess.Popen((*PROGRAM, *words), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    said = process.stderr.read()
+    process.stderr.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    process.returncode = code = os.waitstatus_to_exitcode(status)
+    if code not in codes:
+        sys.exit(f"clusterwright {' '.join(words)}: exit {code}\n{said.decode()}")
+    return wall, usage.ru_maxrss * 1024 / 1e6
+
+
+def timed(case: Case, runs: int, cwd: Path) -> str:
+    """One row of the table: median and worst of the runs."""
+    if case.before:
+        once(case.before, (0, 1), cwd)
+    walls, memories = zip(*(once(case.words, case.codes, cwd) for _ in range(runs)), strict=True)
+    wall, memory = statistics.median(walls), max(memories)
+    missed = wall > case.seconds or (case.megabytes is not None and memory > case.megabytes)
+    limit = f"{case.seconds:g} s" + (f", {case.megabytes:g} MB" if case.megabytes else "")
+    return f"| {case.name} | {wall:.2f} s | {max(walls):.2f} s | {memory:.0f} MB | {limit} | {_verdict(missed)} |"
+
+
+def enumeration() -> str:
+    """Candidates a second through all laws, in one process, imports and the catalogue's reading left out."""
+    from clusterwright.catalog import load_catalog
+    from clusterwright.design.candidates import enumerate_candidates
+    from clusterwright.design.doors import weigh
+    from clusterwright.spec import load_spec
+
+    catalog = load_catalog()
+    spec = load_spec(EXAMPLES / "llm-70b.yaml", catalog)
+    some = enumerate_candidates(spec, catalog)
+    many = (some * (CANDIDATES // len(some) + 1))[:CANDIDATES]
+    weigh(some, spec, catalog)
+    spent = []
+    for _ in range(3):
+        start = time.perf_counter()
+        weigh(many, spec, catalog)
+        spent.append(time.perf_counter() - start)
+    rate = CANDIDATES / statistics.median(spent)
+    return f"| enumeration | {rate:,.0f} candidates/s | | | 10,000 candidates/s | {_verdict(rate < 10_000)} |"
+
+
+def _verdict(missed: bool) -> str:
+    return "missed" if missed else "holds"
+
+
+def main() -> int:
+    """Time everything, print the table, write it down."""
+    parser = argparse.ArgumentParser(description="Whole-process times and peak memory.")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each command; the median counts")
+    parser.add_argument("--only", default="", help="only cases whose name contains this")
+    options = parser.parse_args()
+    rows = ["| what | median | worst | peak memory | target | |", "|---|---|---|---|---|---|"]
+    with tempfile.TemporaryDirectory() as name:
+        for case in cases(Path(name)):
+            if options.only in case.name:
+                rows.append(timed(case, options.runs, Path(name)))
+                print(rows[-1], flush=True)
+    if options.only in "enumeration":
+        rows.append(enumeration())
+        print(rows[-1])
+    if not options.only:
+        cores = len(os.sched_getaffinity(0))
+        machine = f"Python {platform.python_version()}, {platform.machine()}, {cores} cores, {options.runs} runs each."
+        (ROOT / "bench" / "results.md").write_text("\n".join(["# What a person waits for", "", machine, "", *rows, ""]))
+    return 1 if any(row.endswith("| missed |") for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
