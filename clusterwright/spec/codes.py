@@ -9,7 +9,7 @@ __all__ = ["FINDINGS", "PROBLEM_CODES"]
 _DOCUMENTED = (
     ("SPEC-MISSING-FILE", "no such file", "The path names nothing. Relative paths start at the current folder."),
     ("SPEC-FOLDER", "a folder, not a file", "The path of a spec names one YAML file, never the folder it lies in."),
-    ("SPEC-UNREADABLE", "cannot be read", "The operating system refuses to open or read the file; its words are given."),
+    ("SPEC-UNREADABLE", "cannot be read", "The operating system refuses to read the file; its words are given."),
     ("SPEC-TOO-LARGE", "too large", "A spec is a page of YAML; files beyond 4 MiB are not read at all."),
     ("SPEC-BINARY", "binary file", "The file holds NUL bytes, so it is no text."),
     ("SPEC-ENCODING", "not UTF-8", "The bytes at the given place are not UTF-8, the only encoding that is read."),
@@ -21,7 +21,7 @@ _DOCUMENTED = (
         "The text is not one YAML 1.2 document, or uses a feature that specs do not have (merge keys, tags, compound "
         "keys, a second document).",
     ),
-    ("SPEC-DUPLICATE-KEY", "key given twice", "A mapping holds the same key twice, so one of the values would be lost."),
+    ("SPEC-DUPLICATE-KEY", "key given twice", "A mapping holds a key twice, so one of the values would be lost."),
     ("SPEC-TOO-DEEP", "nested too deeply", "The nesting is deeper than any spec is."),
     (
         "SPEC-ALIASES",
@@ -36,7 +36,7 @@ _DOCUMENTED = (
         "unknown key",
         "The key means nothing at this place. Keys are never ignored, as a misspelt limit would be no limit.",
     ),
-    ("SPEC-UNKNOWN-PART", "unknown part", "The catalogue has no part of that name ('clusterwright catalog' lists them)."),
+    ("SPEC-UNKNOWN-PART", "unknown part", "The catalogue has no such part ('clusterwright catalog' lists all)."),
     ("SPEC-UNKNOWN-WORD", "unknown word", "The value is not one of the words that this key takes."),
     (
         "SPEC-UNIT",

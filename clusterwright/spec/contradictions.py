@@ -46,7 +46,8 @@ def _twice(words: Sequence[str], path: str, noun: str) -> Iterator[_Clash]:
     seen: set[str] = set()
     for i, word in enumerate(words):
         if word in seen:
-            yield _Clash(path.format(i), f"the {noun} '{word}' is there twice", "keep one, or rename it", "SPEC-DUPLICATE")
+            said = f"the {noun} '{word}' is there twice"
+            yield _Clash(path.format(i), said, "keep one, or rename it", "SPEC-DUPLICATE")
         seen.add(word)
 
 
@@ -82,9 +83,9 @@ def _most_gpus(spec: Spec) -> tuple[int | None, str]:
 
 
 def _batch(train: Train, at: str) -> Iterator[_Clash]:
-    batch = train.global_batch_sequences
-    if train.asked_batch is not None and train.asked_batch.unit == "tokens" and batch < 1:
-        said = f"a global batch of {train.asked_batch.amount:,.0f} tokens is less than one sequence of {train.sequence:,}"
+    batch, asked = train.global_batch_sequences, train.asked_batch
+    if asked is not None and asked.unit == "tokens" and batch < 1:
+        said = f"a global batch of {asked.amount:,.0f} tokens is less than one sequence of {train.sequence:,}"
         yield _Clash(f"{at}.global_batch", said, "raise the batch or shorten the sequence")
     elif train.tokens < batch * train.sequence:
         said = f"{train.tokens:,.0f} tokens are less than one global batch of {batch * train.sequence:,.0f}"
@@ -145,7 +146,8 @@ def _whole_nodes(spec: Spec, servers: Iterable[Part]) -> Iterator[_Clash]:
         size = sizes[-1] if gpus > sizes[-1] else sizes[0]
         carried = " or ".join(map(str, sizes))
         if gpus < size:
-            yield _Clash(path, f"{gpus} accelerators are less than one server, which carries {carried}", f"write {size}")
+            said = f"{gpus} accelerators are less than one server, which carries {carried}"
+            yield _Clash(path, said, f"write {size}")
         else:
             below = gpus - gpus % size
             said = f"{gpus:,} accelerators do not fill whole servers, which carry {carried}"
@@ -171,7 +173,8 @@ def _sites(spec: Spec) -> Iterator[_Clash]:
 def _limits(spec: Spec) -> Iterator[_Clash]:
     limits = spec.limits
     if limits.rack_power_w is not None and limits.power_w is not None and limits.rack_power_w > limits.power_w:
-        said = f"one rack may draw {human_as(limits.rack_power_w, 'W')}, everything only {human_as(limits.power_w, 'W')}"
+        rack, all_ = human_as(limits.rack_power_w, "W"), human_as(limits.power_w, "W")
+        said = f"one rack may draw {rack}, everything only {all_}"
         yield _Clash("limits.rack_power", said, "check the units of both")
     if limits.racks is not None and limits.racks < len(spec.sites):
         said = f"at most {limits.racks} racks for {len(spec.sites)} sites, each of which needs one"

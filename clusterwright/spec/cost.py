@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clusterwright.spec.context import Context
-from clusterwright.spec.forms import Form, Number, did_you_mean, finite, problem, shown, within
+from clusterwright.spec.forms import Bounds, Form, Number, did_you_mean, finite, problem, shown
 from clusterwright.spec.section import OneOrMore, Section
 from clusterwright.spec.words import Word
 
@@ -18,7 +18,7 @@ __all__ = ["OBJECTIVES", "PROCUREMENTS", "Finance", "Weights"]
 OBJECTIVES = ("cost", "time", "energy", "carbon")
 """What a design can be made small in."""
 PROCUREMENTS = ("buy", "rent", "reserved", "colocate")
-"""How a cluster can be had: bought into an own building, rented on demand, rented by reservation, bought and colocated."""
+"""How a cluster can be had: bought for an own hall, rented on demand, rented by reservation, bought and colocated."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,14 @@ class Weights(Form):
         return self.choices[0]
 
     def read(self, value: object, context: Context) -> dict[str, float]:
-        """Weights, largest meaning first as written, normalised."""
-        hint = f"one of {', '.join(self.choices)}, or weights such as {{{self.choices[0]}: 0.7, {self.choices[-1]}: 0.3}}"
+        """Weights in the order written, those of zero left out."""
+        weighed = f"{{{self.choices[0]}: 0.7, {self.choices[-1]}: 0.3}}"
+        hint = f"one of {', '.join(self.choices)}, or weights such as {weighed}"
         if isinstance(value, str):
             return {Word(self.noun, self.choices).read(value, context): 1.0}
         if not isinstance(value, Mapping) or not value:
             raise problem("SPEC-TYPE", f"the {self.noun} is a word or weights, not {shown(value)}", hint)
+        bounds = Bounds(0.0, 1e6, lambda x: f"{x:g}", hint)
         weights: dict[str, float] = {}
         for word, weight in value.items():
             if word not in self.choices:
@@ -48,7 +50,7 @@ class Weights(Form):
                 raise problem("SPEC-UNKNOWN-KEY", f"{shown(word)} is not an {self.noun}", close or hint, at=(word,))
             if isinstance(weight, bool) or not isinstance(weight, int | float):
                 raise problem("SPEC-TYPE", f"a weight is a number, not {shown(weight)}", hint, at=(word,))
-            weights[word] = within(float(str(finite(weight, hint))), weight, 0.0, 1e6, lambda x: f"{x:g}", hint)
+            weights[word] = bounds.check(float(weight), finite(weight, hint))
         total = sum(weights.values())
         if total <= 0:
             raise problem("SPEC-RANGE", f"the weights of the {self.noun} sum to zero", hint)
@@ -76,7 +78,9 @@ class Finance(Section):
         default_factory=list,
         description="Ways to have it that are weighed; `auto` weighs buying, renting and colocating.",
     )
-    years: Annotated[float, Number(0.1, 50.0, "4", "year")] = Field(4.0, description="Operating years that costs are summed over.")
+    years: Annotated[float, Number(0.1, 50.0, "4", "year")] = Field(
+        4.0, description="Operating years that costs are summed over."
+    )
     staff: Annotated[float | None, Number(0.0, 1e5, "6", "full-time person")] = Field(
         None, description="People who run it; `auto` follows the size."
     )

@@ -32,7 +32,7 @@ class Spec(Section):
     """What is asked of a cluster. Read with :func:`clusterwright.spec.load_spec`."""
 
     version: Annotated[int, Count(1_000_000, "1")] = Field(description="Version of this grammar.")
-    name: Annotated[str, Name("llm-70b")] = Field(description="Of the cluster, and of the folder a design is written to.")
+    name: Annotated[str, Name("llm-70b")] = Field(description="Of the cluster, and of the folder of its design.")
     objective: Annotated[dict[str, float], Weights("objective", OBJECTIVES)] = Field(
         default_factory=lambda: {"cost": 1.0}, description="What is made small among the designs that hold every limit."
     )
@@ -80,12 +80,10 @@ class Spec(Section):
         """Whether somebody wrote a value at ``path``, other than ``auto``."""
         value: Any = self._document.value
         for part in path_of(path):
-            if isinstance(value, dict) and part in value:
-                value = value[part]
-            elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-                value = value[part]
-            else:
+            inside = part in value if isinstance(value, dict) else isinstance(value, list) and part in range(len(value))
+            if not inside:
                 return False
+            value = value[part]
         return not is_auto(value)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clusterwright.spec.context import Context
-from clusterwright.spec.forms import Form, as_text, problem, shown, within
+from clusterwright.spec.forms import Bounds, Form, as_text, problem, shown
 from clusterwright.spec.section import Section
 from clusterwright.spec.words import Part, Word
 
@@ -41,7 +41,7 @@ class Ratio(Form):
         down, up = float(match[1]), float(match[2])
         if down <= 0 or up <= 0:
             raise problem("SPEC-RANGE", f"{shown(text)} has a side that is not above zero", hint)
-        return within(down / up, value, 1.0, self.most, lambda x: f"{x:g}:1", hint)
+        return Bounds(1.0, self.most, lambda x: f"{x:g}:1", hint).check(down / up, value)
 
     def schema(self, context: Context) -> dict[str, Any]:
         """Text of two numbers."""

@@ -76,6 +76,4 @@ class Limits(Section):
     rack_weight_kg: Annotated[float | None, _RackWeight] = Field(
         None, alias="rack_weight", description="Weight of any one rack."
     )
-    floor_m2: Annotated[float | None, _Floor] = Field(
-        None, alias="floor", description="Floor at all sites together."
-    )
+    floor_m2: Annotated[float | None, _Floor] = Field(None, alias="floor", description="Floor at all sites together.")

@@ -22,6 +22,7 @@ from clusterwright.spec.context import Context, context_of
 __all__ = [
     "DIGITS",
     "SCALE",
+    "Bounds",
     "Count",
     "Form",
     "Number",
@@ -34,7 +35,6 @@ __all__ = [
     "read_quantity",
     "shown",
     "unit_problem",
-    "within",
 ]
 
 _TYPES = {bool: "true or false", dict: "a mapping", list: "a list", type(None): "nothing", str: "text"}
@@ -42,7 +42,7 @@ _TYPES = {bool: "true or false", dict: "a mapping", list: "a list", type(None): 
 
 def problem(code: str, message: str, hint: str = "", at: tuple[str | int, ...] = ()) -> PydanticCustomError:
     """An error that becomes a finding; ``at`` is the place below the field that is being read."""
-    return PydanticCustomError(code, "{message}", {"message": message, "hint": hint, "at": at})  # type: ignore[arg-type]  # pydantic wants a literal; the codes are data
+    return PydanticCustomError(code, "{message}", {"message": message, "hint": hint, "at": at})
 
 
 def shown(value: object) -> str:
@@ -107,17 +107,35 @@ def finite(value: object, hint: str) -> object:
     return value
 
 
-def within(value: float, written: object, least: float, most: float, show: Callable[[float], str], hint: str) -> float:
-    """Refuse what is not between ``least`` and ``most``, both inclusive."""
-    if value < 0:
-        raise problem("SPEC-RANGE", f"{shown(written)} is negative", hint)
-    if value == 0 and least > 0:
-        raise problem("SPEC-RANGE", f"{shown(written)} is zero", hint)
-    if value < least:
-        raise problem("SPEC-RANGE", f"{shown(written)} is less than {show(least)}", hint)
-    if value > most:
-        raise problem("SPEC-RANGE", f"{shown(written)} is more than {show(most)}, the most that is accepted", hint)
-    return value
+@dataclass(frozen=True)
+class Bounds:
+    """What a number must lie between, both ends included.
+
+    Attributes:
+        least: smallest accepted value; above zero it also means that zero is nonsense.
+        most: largest accepted value.
+        show: how a bound is said.
+        hint: how the value is written right.
+    """
+
+    least: float
+    most: float
+    show: Callable[[float], str]
+    hint: str
+
+    def check(self, value: float, written: object) -> float:
+        """The value, when it is within."""
+        if value < 0:
+            said = "is negative"
+        elif value == 0 and self.least > 0:
+            said = "is zero"
+        elif value < self.least:
+            said = f"is less than {self.show(self.least)}"
+        elif value > self.most:
+            said = f"is more than {self.show(self.most)}, the most that is accepted"
+        else:
+            return value
+        raise problem("SPEC-RANGE", f"{shown(written)} {said}", self.hint)
 
 
 @dataclass(frozen=True)
@@ -146,7 +164,7 @@ class Quantity(Form):
         hint = f"write it like '{self.example}'"
         number = read_quantity(finite(value, hint), self.dimension, context)
         least = 0.0 if self.zero else math.ulp(0.0)
-        return within(number, value, least, self.most, lambda x: units.human_as(x, self.unit), hint)
+        return Bounds(least, self.most, lambda x: units.human_as(x, self.unit), hint).check(number, value)
 
     def schema(self, context: Context) -> dict[str, Any]:
         """Text of a number and a unit."""
@@ -173,8 +191,9 @@ def unit_problem(error: units.UnitError, value: object, dimension: str, context:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return problem("SPEC-TYPE", error.message, error.hint)
     if isinstance(value, str):
+        one_of_it = re.sub(r"[+-]?\d[\d_,.]*([eE][+-]?\d+)?", "1", value[:200], count=1)
         try:
-            units.parse(re.sub(r"[+-]?\d[\d_,.]*([eE][+-]?\d+)?", "1", value, count=1), dimension, context.rates_for(dimension))
+            units.parse(one_of_it, dimension, context.rates_for(dimension))
         except units.UnitError:
             return problem("SPEC-UNIT", error.message, error.hint)
         return problem("SPEC-RANGE", error.message, error.hint)
@@ -213,7 +232,7 @@ class Number(Form):
         value = finite(value, hint)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise problem("SPEC-TYPE", f"expected a number, not {shown(value)}", hint)
-        return within(float(value), value, self.least, self.most, lambda x: f"{x:g}", hint)
+        return Bounds(self.least, self.most, lambda x: f"{x:g}", hint).check(float(value), value)
 
     def schema(self, context: Context) -> dict[str, Any]:
         """A number with bounds."""
@@ -246,7 +265,7 @@ class Count(Form):
             number = int(value.replace(",", "").replace("_", ""))
         if isinstance(number, bool) or not isinstance(number, int | float) or not float(number).is_integer():
             raise problem("SPEC-TYPE", f"expected a whole number, not {shown(value)}", hint)
-        return int(within(number, value, self.least, self.most, lambda x: f"{x:,}", hint))
+        return int(Bounds(self.least, self.most, lambda x: f"{x:,}", hint).check(number, value))
 
     def schema(self, context: Context) -> dict[str, Any]:
         """An integer with bounds, or its text with thousands separated."""

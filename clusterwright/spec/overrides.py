@@ -65,9 +65,9 @@ def _put(tree: Any, path: tuple[str | int, ...], value: Any) -> bool:
         else:
             return False
         if last:
-            tree[part] = value  # type: ignore[index]  # the branches above matched part to the kind of tree
+            tree[part] = value
         else:
-            tree = tree[part]  # type: ignore[index]  # likewise
+            tree = tree[part]
     return True
 
 

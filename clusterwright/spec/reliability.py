@@ -25,7 +25,7 @@ class Availability(Quantity):
         """The fraction."""
         fraction = super().read(value, context)
         if fraction >= 1.0:
-            raise problem("SPEC-RANGE", f"an availability of {shown(value)} is out of reach", "write 99.9 %, or 99.99 %")
+            raise problem("SPEC-RANGE", f"an availability of {shown(value)} is out of reach", "write 99.9 %")
         return fraction
 
 

@@ -37,4 +37,3 @@ def _as_list(value: Any) -> Any:
 
 OneOrMore = BeforeValidator(_as_list)
 """A list, or one item of it."""
-

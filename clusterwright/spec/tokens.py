@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from clusterwright.spec.context import Context
-from clusterwright.spec.forms import DIGITS, SCALE, Form, as_text, finite, problem, read_quantity, shown, within
+from clusterwright.spec.forms import DIGITS, SCALE, Bounds, Form, as_text, finite, problem, read_quantity, shown
 
 __all__ = ["Batch", "BatchSize", "Tokens"]
 
@@ -27,12 +27,13 @@ class Tokens(Form):
         if isinstance(text, str):
             text = re.sub(r"\s*\btokens?\s*$", "", re.sub(r"(?<=[kMBT])tokens?\s*$", "", text[:200]))
         number = read_quantity(text, "count", context)
-        return within(number, value, 1.0, self.most, lambda x: f"{x:g} tokens", hint)
+        return Bounds(1.0, self.most, lambda x: f"{x:g} tokens", hint).check(number, value)
 
     def schema(self, context: Context) -> dict[str, Any]:
         """A number, or its text with a magnitude."""
         text = {"type": "string", "pattern": rf"^\s*\+?{DIGITS}\s*{SCALE}?\s*(tokens?)?\s*$"}
-        return {"anyOf": [{"type": "number", "minimum": 1, "maximum": self.most}, text], "examples": [1e12, "15T tokens"]}
+        number = {"type": "number", "minimum": 1, "maximum": self.most}
+        return {"anyOf": [number, text], "examples": [1e12, "15T tokens"]}
 
     @property
     def words(self) -> str:
@@ -70,7 +71,7 @@ class BatchSize(Form):
         unit = "tokens" if match[2].startswith("token") else "sequences"
         amount = read_quantity(match[1], "count", context)
         most = 1e11 if unit == "tokens" else 1e8
-        return Batch(within(amount, value, 1.0, most, lambda x: f"{x:g} {unit}", hint), unit)
+        return Batch(Bounds(1.0, most, lambda x: f"{x:g} {unit}", hint).check(amount, value), unit)
 
     def schema(self, context: Context) -> dict[str, Any]:
         """Text of a number and one of two units."""

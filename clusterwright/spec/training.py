@@ -130,7 +130,7 @@ class Train(Section):
     asked_batch: Annotated[Batch | None, BatchSize()] = Field(
         None,
         alias="global_batch",
-        description="Tokens or sequences of one optimiser step; `auto` is 4M tokens, less when that gave fewer than 100 steps.",
+        description="Tokens or sequences of one step; `auto` is 4M tokens, less when that gave fewer than 100 steps.",
     )
     precision: Annotated[str, Word("precision", PRECISIONS)] = Field(
         "bf16", description="Precision of the matrix multiplications."
@@ -168,17 +168,17 @@ class Train(Section):
         return max(1.0, min(AUTO_BATCH_TOKENS, self.tokens / AUTO_BATCHES) / self.sequence)
 
 
+_SERVE = Reserved("serving is not designed yet", "describe the training runs, and leave serving out")
+_EDGE = Reserved("edge inference is not designed yet", "describe the training runs, and leave edge out")
+
+
 class Workload(Section):
     """Something that runs on the cluster."""
 
     name: Annotated[str, Name("pretrain")] = Field(description="Unique among the workloads.")
     train: Train | None = Field(None, description="A training run.")
-    serve: Annotated[None, Reserved("serving is not designed yet", "describe the training runs, and leave serving out")] = Field(
-        None, description="Serving a model; reserved."
-    )
-    edge: Annotated[None, Reserved("edge inference is not designed yet", "describe the training runs only")] = Field(
-        None, description="Inference at many small sites; reserved."
-    )
+    serve: Annotated[None, _SERVE] = Field(None, description="Serving a model; reserved.")
+    edge: Annotated[None, _EDGE] = Field(None, description="Inference at many small sites; reserved.")
 
     @model_validator(mode="after")
     def _does_something(self) -> Workload:
