@@ -2,7 +2,8 @@
 
 :func:`load_spec` reads a file, :func:`read_spec` a text; both raise one :class:`~clusterwright.errors.InputError`
 with everything that is wrong. A :class:`Spec` holds SI floats; ``spec.place(path)`` and ``spec.given(path)`` tell
-where a value stands and whether somebody wrote it. :func:`schema` is the JSON Schema of the written form.
+where a value stands and whether somebody wrote it. :func:`schema` is the JSON Schema of the written form,
+:func:`reference` the page that documents it.
 """
 
 from clusterwright.spec.claims import Claim
@@ -14,8 +15,10 @@ from clusterwright.spec.fabric import Fabric
 from clusterwright.spec.facility import Limits, Site
 from clusterwright.spec.load import load_spec, read_spec
 from clusterwright.spec.migrate import VERSION
+from clusterwright.spec.reference import reference
 from clusterwright.spec.reliability import Reliability
 from clusterwright.spec.scheduling import Scheduler
+from clusterwright.spec.schema import schema
 from clusterwright.spec.storage import Storage
 from clusterwright.spec.training import Plan, Train, Workload
 
@@ -38,4 +41,6 @@ __all__ = [
     "load_spec",
     "path_of",
     "read_spec",
+    "reference",
+    "schema",
 ]

@@ -179,7 +179,7 @@ def read_claim(path: str, written: object, context: Context) -> tuple[float, flo
 
 
 class Claim(Section):
-    """One statement of a proposal, judged by ``clusterwright audit``."""
+    """One statement of a proposal, judged by the verb `audit`."""
 
     path: Annotated[str, ClaimPath()] = Field(description="The figure that the claim is about.")
     written: Annotated[object, ClaimText()] = Field(alias="value", description="What is claimed.")

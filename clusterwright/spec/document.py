@@ -10,10 +10,12 @@ from pydantic import Field, PrivateAttr
 from clusterwright.source import Document, Place
 from clusterwright.spec.claims import Claim
 from clusterwright.spec.compute import Compute
+from clusterwright.spec.context import Context
 from clusterwright.spec.cost import OBJECTIVES, Finance, Weights
 from clusterwright.spec.fabric import Fabric
 from clusterwright.spec.facility import Limits, Site
 from clusterwright.spec.forms import Count
+from clusterwright.spec.migrate import supported
 from clusterwright.spec.reliability import Reliability
 from clusterwright.spec.scheduling import Scheduler
 from clusterwright.spec.section import Section, is_auto
@@ -28,13 +30,26 @@ Path = tuple[str | int, ...]
 _TENANTS = Reserved("tenants are not designed yet", "leave 'tenants' empty", empty=True)
 
 
-class Spec(Section):
-    """What is asked of a cluster. Read with :func:`clusterwright.spec.load_spec`."""
+class _Version(Count):
+    """A version of the grammar that can be read."""
 
-    version: Annotated[int, Count(1_000_000, "1")] = Field(description="Version of this grammar.")
+    def schema(self, context: Context) -> dict[str, Any]:
+        """The versions themselves."""
+        return {"enum": supported()}
+
+    @property
+    def words(self) -> str:
+        """The versions themselves."""
+        return " or ".join(f"`{version}`" for version in supported())
+
+
+class Spec(Section):
+    """What is asked of a cluster."""
+
+    version: Annotated[int, _Version(1_000_000, "1")] = Field(description="Version of this grammar.")
     name: Annotated[str, Name("llm-70b")] = Field(description="Of the cluster, and of the folder of its design.")
     objective: Annotated[dict[str, float], Weights("objective", OBJECTIVES)] = Field(
-        default_factory=lambda: {"cost": 1.0}, description="What is made small among the designs that hold every limit."
+        default_factory=lambda: {"cost": 1.0}, description="What is made small among the designs that hold every limit; `auto` is cost."
     )
     currency: Annotated[str, Part("currencies", "currency", "EUR")] = Field(
         "USD", description="Currency of what is printed; amounts can be written in any currency of the catalogue."

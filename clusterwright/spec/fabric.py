@@ -43,6 +43,10 @@ class Ratio(Form):
             raise problem("SPEC-RANGE", f"{shown(text)} has a side that is not above zero", hint)
         return Bounds(1.0, self.most, lambda x: f"{x:g}:1", hint).check(down / up, value)
 
+    def show(self, value: object) -> str:
+        """The quotient as a ratio to one."""
+        return f"{super().show(value)}:1"
+
     def schema(self, context: Context) -> dict[str, Any]:
         """Text of two numbers."""
         number = r"\d{1,6}(\.\d{1,6})?"

@@ -92,6 +92,10 @@ class Form(ABC):
     def words(self) -> str:
         """What may be written, for the reference page."""
 
+    def show(self, value: object) -> str:
+        """A value in Python as a person writes it, for the defaults on the reference page."""
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         return core_schema.with_info_plain_validator_function(
             lambda value, info: self.read(value, context_of(info.context))

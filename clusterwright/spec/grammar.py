@@ -47,6 +47,13 @@ class Key:
     fewest: int
 
     @property
+    def python(self) -> str:
+        """The attribute that the rest of the program reads: what was asked, completed."""
+        return {"asked_batch": "global_batch_sequences", "written": "low, high"}.get(
+            self.attribute, self.attribute.removeprefix("asked_")
+        )
+
+    @property
     def path(self) -> str:
         """``sites[].power``."""
         return f"{self.section}.{self.name}" if self.section else self.name
@@ -54,7 +61,8 @@ class Key:
 
 def keys_of(section: type[Section], at: str = "") -> list[Key]:
     """The keys of a section, in the order in which they are written."""
-    return [_key(at, name, field) for name, field in section.model_fields.items()]
+    fields = section.model_fields.items()
+    return [_key(at, name, field, needed=name in section.needed) for name, field in fields]
 
 
 @cache
@@ -84,7 +92,7 @@ def where_known(key: str) -> list[str]:
     return [at for at, keys in _sections().items() if any(key in (k.name, k.attribute) for k in keys)]
 
 
-def _key(at: str, attribute: str, field: FieldInfo) -> Key:
+def _key(at: str, attribute: str, field: FieldInfo, *, needed: bool) -> Key:
     annotation, metadata = field.annotation, list(field.metadata)
     alternatives = [a for a in get_args(annotation) if a is not type(None)]
     if get_origin(annotation) is not list and len(alternatives) == 1 and type(None) in get_args(annotation):
@@ -100,5 +108,5 @@ def _key(at: str, attribute: str, field: FieldInfo) -> Key:
     inner = annotation if isinstance(annotation, type) and issubclass(annotation, Section) else None
     default = None if field.default is PydanticUndefined else field.default
     name = field.alias or attribute
-    required = field.is_required()
+    required = needed or field.is_required()
     return Key(at, name, attribute, field.description or "", form, inner, many, single, required, default, fewest)

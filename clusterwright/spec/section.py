@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
@@ -21,6 +21,9 @@ class Section(BaseModel):
     """A mapping of a spec. Keys are written as the aliases say; values are SI floats, words and names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), validate_default=False)
+
+    needed: ClassVar[tuple[str, ...]] = ()
+    """Keys that may be absent only because a reserved word stands in their place."""
 
     @model_validator(mode="before")
     @classmethod

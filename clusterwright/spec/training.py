@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -30,6 +30,7 @@ AUTO_BATCHES = 100.0
 """Steps that a run has at least when no global batch is given."""
 MOST_SEQUENCE = 100_000_000
 MOST_TOKENS = 1e17
+_DIMENSION_TYPES = ["number", "string", "boolean"]
 
 
 class AskedModel(NamedTuple):
@@ -70,7 +71,7 @@ class Model(Form):
 
     def schema(self, context: Context) -> dict[str, Any]:
         """Text, or an object of dimensions."""
-        fields = {f.path: {"description": f.doc} for f in KINDS["models"].fields}
+        fields = {f.path: {"description": f.doc, "type": _DIMENSION_TYPES} for f in KINDS["models"].fields}
         required = ["layers", "hidden", "heads", "ffn_hidden", "vocab"]
         own = {
             "type": "object",
@@ -174,6 +175,8 @@ _EDGE = Reserved("edge inference is not designed yet", "describe the training ru
 
 class Workload(Section):
     """Something that runs on the cluster."""
+
+    needed: ClassVar[tuple[str, ...]] = ("train",)
 
     name: Annotated[str, Name("pretrain")] = Field(description="Unique among the workloads.")
     train: Train | None = Field(None, description="A training run.")

@@ -33,7 +33,7 @@ class Word(Form):
             raise problem("SPEC-NOT-YET", f"the {self.noun} '{word}' is not designed yet", one_of)
         if word not in self.choices:
             hint = did_you_mean(word, self.choices)
-            raise problem("SPEC-UNKNOWN-WORD", f"{shown(word)} is not a {self.noun}", f"{hint} {one_of}".strip())
+            raise problem("SPEC-UNKNOWN-WORD", f"{shown(word)} is not {_a(self.noun)}", f"{hint} {one_of}".strip())
         return word
 
     def schema(self, context: Context) -> dict[str, Any]:
@@ -44,6 +44,10 @@ class Word(Form):
     def words(self) -> str:
         """The words."""
         return ", ".join(f"`{choice}`" for choice in self.choices)
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class Part(Form):
     def read(self, value: object, context: Context) -> str:
         """The canonical name."""
         hint = f"'clusterwright catalog {self.kind}' lists them"
-        name = as_text(value, f"the name of a {self.singular}", f"quote it, or see: {hint}")
+        name = as_text(value, f"the name of {_a(self.singular)}", f"quote it, or see: {hint}")
         found = context.canonical(self.kind, name)
         if found is None:
             close = context.suggest(self.kind, name[:64])
@@ -72,7 +76,7 @@ class Part(Form):
     @property
     def words(self) -> str:
         """The kind."""
-        return f"name of a {self.singular} of the catalogue, such as `{self.example}`"
+        return f"name of {_a(self.singular)} of the catalogue, such as `{self.example}`"
 
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}"

@@ -1,0 +1,90 @@
+"""``clusterwright init``: a first spec to edit, commented."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from clusterwright.errors import InputError
+
+__all__ = ["FIRST", "command", "examples"]
+
+FIRST = "first"
+"""The spec that is written when no example is named."""
+
+_FOLDERS = (Path(__file__).parents[1] / "examples", Path(__file__).parents[2] / "examples")
+"""Where the examples lie: in an installed package, in the repository."""
+
+
+def examples() -> dict[str, Path]:
+    """The example specs by name."""
+    for folder in _FOLDERS:
+        if (folder / "llm-70b.yaml").is_file():
+            return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return {}
+
+
+@click.command()
+@click.argument("name", default="my-cluster")
+@click.option("--from", "example", metavar="EXAMPLE", help="Start from an example instead; --list shows them.")
+@click.option("--list", "listed", is_flag=True, help="List the examples and leave.")
+def command(name: str, example: str | None, listed: bool) -> None:
+    """Write a first spec to edit, every key commented, to NAME.yaml.
+
+    NAME is the cluster's name, or the path of the file to write. A file that exists is never overwritten.
+    """
+    if listed:
+        for found, path in examples().items():
+            click.echo(f"{found.ljust(24)} {_headline(path)}".rstrip())
+        return
+    path = Path(name) if name.endswith((".yaml", ".yml")) else Path(f"{name}.yaml")
+    text = _renamed(_text_of(example), path.stem)
+    _check(text, path)
+    try:
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise _exists(path) from None
+    click.echo(str(path))
+    click.echo(f"now edit it, then: clusterwright check {path}", err=True)
+
+
+def _headline(path: Path) -> str:
+    """The first comment of a spec."""
+    first = path.read_text("utf-8").splitlines()[0]
+    return first.removeprefix("#").strip() if first.startswith("#") else ""
+
+
+def _text_of(example: str | None) -> str:
+    """The text of an example, or of the commented first spec."""
+    if example is None:
+        return (Path(__file__).parents[1] / "spec" / "first.yaml").read_text("utf-8")
+    known = examples()
+    if example in known:
+        return known[example].read_text("utf-8")
+    from clusterwright.spec import FINDINGS
+    from clusterwright.spec.forms import did_you_mean
+
+    hint = did_you_mean(example, list(known)) or f"one of {', '.join(known)}"
+    raise InputError(FINDINGS["SPEC-UNKNOWN-EXAMPLE"].at("--from", f"there is no example '{example}'", hint))
+
+
+def _renamed(text: str, name: str) -> str:
+    """The text with the cluster's name put in."""
+    return re.sub(r"^name: *\S+", lambda _: f"name: {name}", text, count=1, flags=re.MULTILINE)
+
+
+def _check(text: str, path: Path) -> None:
+    """Refuse a name that would make the spec bad."""
+    from clusterwright.spec import read_spec
+
+    read_spec(text, str(path))
+
+
+def _exists(path: Path) -> InputError:
+    from clusterwright.spec import FINDINGS
+
+    hint = "give another name, or remove the file first"
+    return InputError(FINDINGS["SPEC-EXISTS"].at(str(path), "is there already", hint))
