@@ -143,9 +143,7 @@ _ALL = [
     Dimension("time", "s", _TIME, "14 d", 100 * YEAR_S),
     Dimension("money", "USD", {"USD": 1.0}, "60M USD", 1e13),
     Dimension("energy_price", "USD/J", _money_per(_ENERGY_H), "$0.08/kWh", 10 / JOULE_PER_KWH),
-    Dimension(
-        "gpu_hour_price", "USD/s", {**_money_per(_PERIODS), "USD/GPU-h": 1 / HOUR_S}, "2.35 USD/h", 1e6 / HOUR_S
-    ),
+    Dimension("gpu_hour_price", "USD/s", {**_money_per(_PERIODS), "USD/GPU-h": 1 / HOUR_S}, "2.35 USD/h", 1e6 / HOUR_S),
     Dimension("power_price", "USD/W", _money_per(_POWER), "11.6 USD/W", 1e4),
     Dimension(
         "power_rent",
@@ -220,9 +218,7 @@ def parse(text: object, dimension: str, currencies: Mapping[str, float] | None =
     return _checked(number * _factor(match["unit"], dim, text, currencies or {}), dim, text)
 
 
-def parse_range(
-    text: object, dimension: str, currencies: Mapping[str, float] | None = None
-) -> tuple[float, float]:
+def parse_range(text: object, dimension: str, currencies: Mapping[str, float] | None = None) -> tuple[float, float]:
     """Turn ``"6-10 MW"``, ``"<= 14 d"``, ``">= 80 %"`` or a single quantity into ``(low, high)`` in SI units.
 
     An open end is ``0`` or ``inf``. Raises :class:`UnitError` as :func:`parse` does, and when low > high.

@@ -13,6 +13,12 @@ FINDINGS = codes(
         "'clusterwright VERB --help' says what a verb takes. Exit code 2.",
     ),
     Code(
+        "CLI-NO-CLAIMS",
+        "error",
+        "There is nothing to audit",
+        "An audit judges the 'claims' of a spec, and the spec has none. Exit code 2.",
+    ),
+    Code(
         "CLI-WORLD",
         "error",
         "The file system refused",

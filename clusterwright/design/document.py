@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from clusterwright.cluster import Cluster
 
-__all__ = ["design_document"]
+__all__ = ["design_document", "dump_document"]
 
 
 def design_document(cluster: Cluster) -> dict[str, Any]:
@@ -35,3 +36,6 @@ def design_document(cluster: Cluster) -> dict[str, Any]:
     }
 
 
+def dump_document(document: dict[str, Any]) -> str:
+    """The text of ``design.json``; equal designs give equal text."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

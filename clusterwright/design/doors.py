@@ -36,9 +36,7 @@ APPLY: tuple[Callable[[Cluster, Spec, Catalog], None], ...] = (
 )
 
 
-def weigh(
-    candidates: Sequence[Candidate], spec: Spec, catalog: Catalog, frame: Frame | None = None
-) -> Frame:
+def weigh(candidates: Sequence[Candidate], spec: Spec, catalog: Catalog, frame: Frame | None = None) -> Frame:
     """Run all laws over the candidates at once.
 
     Args:

@@ -12,7 +12,7 @@ from clusterwright.cluster import Frame, Provenance
 from clusterwright.cluster.frame import Floats
 from clusterwright.cluster.provenance import chosen, from_spec
 from clusterwright.design.candidates import Candidate
-from clusterwright.domains.fabric.cables import cable_power, cable_price
+from clusterwright.domains.fabric import cable_power, cable_price
 from clusterwright.spec import Spec
 
 __all__ = ["PROCUREMENTS", "fill"]

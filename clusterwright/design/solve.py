@@ -57,7 +57,7 @@ def design(spec: Spec, catalog: Catalog) -> Cluster:
     weighing = weigh_all(candidates, spec, catalog)
     winner = candidates[weighing.winner]
     cluster = assemble(winner, spec, catalog)
-    cluster.head = _head(spec, catalog, weighing)
+    cluster.head = _head(spec, weighing)
     cluster.answers |= {
         "requested": _requested(spec),
         "constraints": constraint_rows(limits_of(spec, cluster.frame), cluster),
@@ -71,7 +71,7 @@ def design(spec: Spec, catalog: Catalog) -> Cluster:
     return cluster
 
 
-def _head(spec: Spec, catalog: Catalog, weighing: Weighing) -> dict[str, Any]:
+def _head(spec: Spec, weighing: Weighing) -> dict[str, Any]:
     return {
         "schema": SCHEMA_NAME,
         "name": spec.name,
@@ -79,7 +79,6 @@ def _head(spec: Spec, catalog: Catalog, weighing: Weighing) -> dict[str, Any]:
         "verdict": "feasible" if weighing.found else "infeasible",
         "spec_sha256": hashlib.sha256(spec.text.encode()).hexdigest(),
         "spec_file": spec.file,
-        "catalogue_date": catalog.date,
         "currency": spec.currency,
         "options_weighed": len(weighing.candidates),
     }
@@ -156,8 +155,9 @@ def _say_audit(cluster: Cluster) -> None:
             cluster.say(FINDINGS["AUDIT-UNKNOWN-PATH"].at(claim["path"], "no law computes this figure", hint))
         elif claim["verdict"] == "does-not-hold" or claim["contradicts"]:
             cluster.say(
-                FINDINGS["AUDIT-CLAIM-REFUSED"].at(claim["path"], f"claimed {claim['text']}: {claim['verdict']}; "
-                + claim["arithmetic"].rstrip("."))
+                FINDINGS["AUDIT-CLAIM-REFUSED"].at(
+                    claim["path"], f"claimed {claim['text']}: {claim['verdict']}; " + claim["arithmetic"].rstrip(".")
+                )
             )
 
 

@@ -28,8 +28,15 @@ def small_cluster(pue=1.2):
     frame.derive("facility.meter_power_w", meter_power, it_w="facility.it_power_w", pue="facility.pue")
     frame.choose("fabric.topology", "fat tree", Provenance("choice", note="small"))
     cluster.tables["sites"].add(
-        name="main", region="us-east", nodes=1, power_limit_w=math.inf, pue=pue, energy_usd_per_kwh=0.08,
-        carbon_g_per_kwh=math.nan, redundancy="N", cooling="air",
+        name="main",
+        region="us-east",
+        nodes=1,
+        power_limit_w=math.inf,
+        pue=pue,
+        energy_usd_per_kwh=0.08,
+        carbon_g_per_kwh=math.nan,
+        redundancy="N",
+        cooling="air",
     )
     cluster.tables["sites"].explain("pue", Provenance("default", note="typical"))
     cluster.say(Finding("X-Y", "risk", "something", Place("spec.yaml", 3, 2), "do it"))

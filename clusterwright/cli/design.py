@@ -1,0 +1,64 @@
+"""``clusterwright design``: a spec goes in, a complete, explained cluster design comes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option, say, set_option
+from clusterwright.errors import EXIT_NO
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("spec_path", metavar="SPEC", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Run folder to write; runs/NAME when left out."
+)
+@click.option("--no-out", is_flag=True, help="Write no run folder.")
+@output_options("table", "json", "yaml", "csv")
+@set_option
+@overlay_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    spec_path: Path,
+    out: Path | None,
+    no_out: bool,
+    output: str,
+    sets: tuple[str, ...],
+    overlays: tuple[Path, ...],
+) -> None:
+    """Turn a spec into a complete, explained cluster design.
+
+    Weighs the options that the spec allows, works out the best one in every layer, and writes it to a run folder
+    that 'explain', 'report' and 'compare' open. Ends with exit code 1 when nothing holds every limit; then the
+    binding limit and the cheapest ways out are said.
+    """
+    from clusterwright.cluster.runfolder import write_run
+    from clusterwright.cluster.store import dumps
+    from clusterwright.design import design, design_document, dump_document
+
+    catalog = open_catalog(overlays)
+    spec = open_spec(spec_path, sets, catalog)
+    cluster = design(spec, catalog)
+    document = design_document(cluster)
+    folder = out or Path("runs") / spec.name
+    if not no_out:
+        files = {"cluster.json": dumps(cluster), "design.json": dump_document(document), "spec.yaml": spec.text}
+        write_run(folder, {name: text.encode() for name, text in files.items()})
+
+    def show() -> None:
+        from clusterwright.report.tables import design_summary
+
+        click.echo(design_summary(cluster))
+
+    emit(document, output, document["considered"], show)
+    if output == "table" and not no_out:
+        click.echo(f"\nWritten to {folder}. Next: clusterwright report {folder}", err=True)
+    if output != "table":
+        say(f for f in cluster.worst_first() if f.severity in ("error", "warning"))
+    if cluster.verdict != "feasible":
+        ctx.exit(EXIT_NO)
