@@ -37,6 +37,7 @@ SUFFIXES = MappingProxyType(
         "_usd_per_year": Suffix("gpu_hour_price", "USD/year", YEAR_S),
         "_usd_per_h": Suffix("gpu_hour_price", "USD/h", HOUR_S),
         "_usd_per_m2": Suffix("count", "USD/m2"),
+        "_kg_per_m2": Suffix("count", "kg/m2"),
         "_usd_per_m": Suffix("length_price", "USD/m"),
         "_usd_per_w": Suffix("power_price", "USD/W"),
         "_usd": Suffix("money", "USD"),
