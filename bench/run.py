@@ -89,7 +89,7 @@ def enumeration() -> str:
     from clusterwright.spec import load_spec
 
     catalog = load_catalog()
-    spec = load_spec(EXAMPLES / "llm-70b.yaml", catalog)
+    spec = load_spec(EXAMPLES / "llm-70b.yaml", catalog=catalog)
     some = enumerate_candidates(spec, catalog)
     many = (some * (CANDIDATES // len(some) + 1))[:CANDIDATES]
     weigh(some, spec, catalog)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -23,7 +24,7 @@ __all__ = ["COLOR", "VERBOSITY", "main", "program"]
 COLOR = "clusterwright.color"
 """Key into ``click.Context.meta``: ``auto``, ``always`` or ``never``."""
 VERBOSITY = "clusterwright.verbosity"
-"""Key into ``click.Context.meta``: -1 says only what is asked and errors, 0 also hints and progress, 1 and more how."""
+"""Key into ``click.Context.meta``: below 0 only what was asked for and errors; 0 also warnings; above 0 also times."""
 
 
 def _set_color(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
@@ -55,7 +56,11 @@ def common_options() -> list[click.Option]:
             help="Say only what was asked for, and errors.",
         ),
         click.Option(
-            ["-v", "--verbose"], count=True, expose_value=False, callback=_set_verbosity, help="Say more of the how."
+            ["-v", "--verbose"],
+            count=True,
+            expose_value=False,
+            callback=_set_verbosity,
+            help="Say also how long it took.",
         ),
         click.Option(
             ["--color"],
@@ -106,13 +111,17 @@ class Program(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; a reader of our output that has left is no error."""
+        """Run the verb; a reader of our output that has left is no error, and ``-v`` says what it cost."""
+        started = time.perf_counter()
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
             _silence_stdout()
             return 0
+        finally:
+            if ctx.meta.get(VERBOSITY, 0) > 0:
+                click.echo(f"{ctx.invoked_subcommand}: {time.perf_counter() - started:.2f} s", err=True)
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
@@ -10,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -21,11 +20,13 @@ import click
 
 from clusterwright import __version__
 from clusterwright.cli.codes import FINDINGS
+from clusterwright.cli.streams import emit, output_options, say, wants_color
 from clusterwright.errors import EXIT_OK, EXIT_WORLD
 from clusterwright.findings import Finding
 
 __all__ = ["Check", "command", "examine"]
 
+SCHEMA = "clusterwright/doctor/1"
 PYTHONS = ((3, 11), (3, 13))
 """Oldest and newest Python that is tested."""
 STALE_DAYS = 180
@@ -63,9 +64,9 @@ class Check:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@output_options()
 @click.pass_context
-def command(ctx: click.Context, as_json: bool) -> None:
+def command(ctx: click.Context, output: str) -> None:
     """Check this installation and what it can use.
 
     Looks at Python, the packages, the current folder, the terminal, the catalogue and optional programs. Ends with
@@ -73,17 +74,22 @@ def command(ctx: click.Context, as_json: bool) -> None:
     """
     checks = examine()
     failed = any(check.failed for check in checks)
-    if as_json:
-        document = {"schema": "clusterwright/doctor/1", "version": __version__, "ok": not failed}
-        click.echo(json.dumps({**document, "checks": [check.to_dict() for check in checks]}, indent=2))
-    else:
-        width = max(len(check.name) for check in checks)
-        for check in checks:
-            click.echo(f"{_mark(check)} {check.name:<{width}}  {check.state}")
-        for check in checks:
-            if check.finding is not None:
-                click.echo(check.finding.line(), err=True)
+    rows = [{"name": c.name, "ok": not c.failed, "state": c.state} for c in checks]
+    document = {
+        "schema": SCHEMA,
+        "version": __version__,
+        "ok": not failed,
+        "checks": [check.to_dict() for check in checks],
+    }
+    emit(document, output, rows, lambda: _print(checks))
+    say(check.finding for check in checks if check.finding is not None)
     ctx.exit(EXIT_WORLD if failed else EXIT_OK)
+
+
+def _print(checks: Sequence[Check]) -> None:
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        click.echo(f"{_mark(check)} {check.name:<{width}}  {check.state}", color=wants_color())
 
 
 def examine() -> list[Check]:

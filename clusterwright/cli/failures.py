@@ -17,6 +17,7 @@ import click
 
 from clusterwright import __version__
 from clusterwright.cli.codes import FINDINGS
+from clusterwright.cli.streams import say
 from clusterwright.errors import EXIT_BUG, EXIT_INPUT, EXIT_WORLD, ClusterwrightError, InternalError
 from clusterwright.findings import Finding
 
@@ -41,20 +42,20 @@ def answer(error: Exception, words: Sequence[str]) -> int:
         error.show()
         return EXIT_INPUT
     if isinstance(error, click.ClickException):
-        _say([_usage_finding(error)])
+        say([_usage_finding(error)])
         return EXIT_INPUT
     if isinstance(error, ClusterwrightError) and not isinstance(error, InternalError):
-        _say(error.findings)
+        say(error.findings)
         return error.exit_code
     if isinstance(error, OSError) and error.errno in _WORLD:
         place = str(error.filename or "")
-        _say([FINDINGS["CLI-WORLD"].at(place, error.strerror or str(error), "choose another folder with --out")])
+        say([FINDINGS["CLI-WORLD"].at(place, error.strerror or str(error), "choose another folder with --out")])
         return EXIT_WORLD
     path = write_crash_file(error, words)
     hint = f"please report it with the crash file {path}" if path else "please report it with the text above"
     if path is None:
         click.echo("".join(traceback.format_exception(error)), err=True)
-    _say([FINDINGS["CLI-BUG"].at("", f"{type(error).__name__}: {_first_line(error)}", hint)])
+    say([FINDINGS["CLI-BUG"].at("", f"{type(error).__name__}: {_first_line(error)}", hint)])
     return EXIT_BUG
 
 
@@ -100,8 +101,3 @@ def _usage_finding(error: click.ClickException) -> Finding:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [""])[0].rstrip(".")
-
-
-def _say(findings: Iterable[Finding]) -> None:
-    for finding in findings:
-        click.echo(finding.line(), err=True)

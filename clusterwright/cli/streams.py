@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from clusterwright.cli import VERBOSITY
 from clusterwright.findings import Finding
 
 if TYPE_CHECKING:
@@ -127,8 +128,15 @@ def wants_color() -> bool | None:
 
 
 def say(findings: Iterable[Finding]) -> None:
-    """Print findings to stderr: ``file:line:column CODE message`` and the hint on a line of its own."""
+    """Print findings to stderr: ``file:line:column CODE message`` and the hint on a line of its own.
+
+    With ``-q`` only errors are said.
+    """
+    context = click.get_current_context(silent=True)
+    quiet = context is not None and context.meta.get(VERBOSITY, 0) < 0
     for finding in findings:
+        if quiet and finding.severity != "error":
+            continue
         where = f"{finding.place} " if str(finding.place) else ""
         code = click.style(finding.code, fg=_COLORS[finding.severity], bold=True)
         click.echo(f"{where}{code} {finding.message}", err=True, color=wants_color())
