@@ -1,0 +1,229 @@
+"""Charts as SVG: waterfalls, the Pareto front, tornados. Altair writes the grammar, vl-convert draws it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from clusterwright.report.theme import BLUE, GREY, INK, MUTED, ORANGE, SKY, chart_config
+from clusterwright.report.words import label, number, short
+from clusterwright.units import DAY_S, HOUR_S, YEAR_S
+
+__all__ = ["axis_unit", "pareto", "tornado", "waterfall"]
+
+NARROW = 500
+"""Below this width a chart is for a telephone: shorter labels, fewer ticks."""
+
+
+def axis_unit(path: str, top: float) -> tuple[float, str]:
+    """The unit of an axis that reaches ``top``: what to divide by, and its name."""
+    if path.endswith("_usd"):
+        steps = [(1e9, "billion USD"), (1e6, "million USD"), (1e3, "thousand USD"), (1.0, "USD")]
+    elif path.endswith("_s"):
+        steps = [
+            (2 * YEAR_S, "years"),
+            (2 * DAY_S, "days"),
+            (2 * HOUR_S, "hours"),
+            (120.0, "min"),
+            (1.0, "s"),
+            (1e-3, "ms"),
+        ]
+        factor, name = next((step for step in steps if top >= step[0]), (1e-3, "ms"))
+        return (factor / 2 if name not in ("s", "ms") else factor), name
+    elif path.endswith("_w"):
+        steps = [(1e9, "GW"), (1e6, "MW"), (1e3, "kW"), (1.0, "W")]
+    elif path.endswith("_bytes"):
+        steps = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1.0, "B")]
+    else:
+        return 1.0, ""
+    return next((step for step in steps if top >= step[0]), steps[-1])
+
+
+def waterfall(data: Mapping[str, Any], width: int) -> str:
+    """Bars that start where the one above ends, and the total; whiskers are 80 % intervals.
+
+    Args:
+        data: path, bars (label, value, low, high, useful), total, total_label.
+        width: of the picture, pixels.
+    """
+    path, bars = data["path"], data["bars"]
+    factor, unit = axis_unit(path, max(data["total"], 1e-12))
+    rows, at = [], 0.0
+    for one in bars:
+        rows.append(_step(one, at, factor, path, BLUE if one.get("useful") else SKY))
+        at += one["value"]
+    whole = {"label": data["total_label"], "value": data["total"], "low": data["total"], "high": data["total"]}
+    rows.append(_step(whole, 0.0, factor, path, ORANGE))
+    narrow = width < NARROW
+    y = _names(rows, 136 if narrow else 210)
+    end = max(max(row["end"], row["top"]) for row in rows)
+    x = alt.X("start:Q", title=unit, scale=alt.Scale(domain=[0, end * (1.42 if narrow else 1.14)], nice=False))
+    x = x.axis(tickCount=3 if narrow else 6)
+    base = _chart(rows)
+    drawn = base.mark_bar(height={"band": 0.7}, cornerRadius=1).encode(
+        y=y, x=x, x2="end:Q", color=alt.Color("colour:N", scale=None)
+    )
+    whiskers = base.mark_rule(color=INK, strokeWidth=1.2).encode(y=y, x="bottom:Q", x2="top:Q")
+    said = base.mark_text(align="left", dx=6).encode(y=y, x="mark:Q", text="text:N")
+    return _svg(alt.layer(drawn, whiskers, said), width, 25 * len(rows))
+
+
+def _step(one: Mapping[str, Any], at: float, factor: float, path: str, colour: str) -> dict[str, Any]:
+    ends = [at + one["value"], at + one["low"], at + one["high"]]
+    return {
+        "label": one["label"],
+        "start": at / factor,
+        "end": ends[0] / factor,
+        "bottom": ends[1] / factor,
+        "top": ends[2] / factor,
+        "mark": max(ends) / factor,
+        "text": number(path, one["value"]),
+        "colour": colour,
+    }
+
+
+def _names(rows: Sequence[Mapping[str, Any]], limit: int) -> alt.Y:
+    return alt.Y("label:N", sort=[row["label"] for row in rows], title=None).axis(
+        labelLimit=limit, labelColor=INK, grid=False
+    )
+
+
+def tornado(data: Mapping[str, Any], width: int) -> str:
+    """Swings around the base, the widest on top. Blue where the input is at its low end, orange at its high end."""
+    path, narrow = data["path"], width < NARROW
+    bars = data["bars"][: 7 if narrow else 10]
+    top = max((max(abs(b["low"]), abs(b["high"])) for b in bars), default=1.0)
+    factor, unit = axis_unit(path, top)
+    names = _distinct([b["input"] for b in bars])
+    rows = []
+    for name, one in zip(names, bars, strict=True):
+        for end, colour in (("low", BLUE), ("high", ORANGE)):
+            moved = one[end] / factor
+            left = one[end] < one["base"] or (one[end] == one["base"] and end == "low")
+            rows.append(
+                {
+                    "label": name,
+                    "base": one["base"] / factor,
+                    "to": moved,
+                    "colour": colour,
+                    "text": "" if one[end] == one["base"] else number(path, one[end]),
+                    "left": left,
+                }
+            )
+    ends = [row["to"] for row in rows] + [row["base"] for row in rows]
+    room = (max(ends) - min(ends)) * (0.42 if narrow else 0.2)
+    y = _names(rows, 118 if narrow else 230)
+    x = alt.X(
+        "base:Q", title=unit, scale=alt.Scale(domain=[min(ends) - room, max(ends) + room], nice=False, zero=False)
+    )
+    x = x.axis(tickCount=3 if narrow else 6)
+    base = _chart(rows)
+    drawn = base.mark_bar(height={"band": 0.62}).encode(y=y, x=x, x2="to:Q", color=alt.Color("colour:N", scale=None))
+    middle = base.mark_rule(color=INK, strokeWidth=1).encode(x="base:Q")
+    before = _said(rows, "right", -5, y, left=True)
+    after = _said(rows, "left", 5, y, left=False)
+    return _svg(alt.layer(drawn, middle, before, after), width, 26 * len(bars))
+
+
+def _said(rows: Sequence[Mapping[str, Any]], align: Any, shift: int, y: alt.Y, *, left: bool) -> Any:
+    mine = [row for row in rows if row["left"] == left] or [
+        {"label": rows[0]["label"], "to": rows[0]["to"], "text": ""}
+    ]
+    said = _chart(mine).mark_text(align=align, dx=shift, color=MUTED)
+    return said.encode(y=y, x="to:Q", text="text:N")
+
+
+def _distinct(paths: Sequence[str]) -> list[str]:
+    """Labels of paths; where two would be equal, the paths themselves."""
+    names = [short(label(path), 34) for path in paths]
+    return [name if names.count(name) == 1 else path for name, path in zip(names, paths, strict=True)]
+
+
+def pareto(data: Mapping[str, Any], width: int) -> str:
+    """Time against cost on logarithmic axes: the front joined, dominated options grey, the chosen one marked."""
+    points = _near(data["points"])
+    x_unit, y_unit = (axis_unit(p, _middle([q[k] for q in points])) for p, k in (("x_s", "x"), ("x_usd", "y")))
+    rows = [
+        {"x": p["x"] / x_unit[0], "y": p["y"] / y_unit[0], "kind": _kind(p), "name": p.get("name", "")} for p in points
+    ]
+    x = _log("x", f"time to train, {x_unit[1]}", rows, 4 if width < NARROW else 8)
+    y = _log("y", f"cost of ownership, {y_unit[1]}", rows, 6)
+    layers: list[Any] = []
+    for kind, colour, size in (("dominated", GREY, 22), ("front", BLUE, 46), ("chosen", ORANGE, 130)):
+        mine = [row for row in rows if row["kind"] == kind]
+        if not mine:
+            continue
+        chart = _chart(mine)
+        if kind == "front":
+            line = chart.mark_line(color=BLUE, interpolate="step-after", strokeWidth=1.2)
+            layers.append(line.encode(x=x, y=y, order="x:Q"))
+        if kind == "chosen":
+            layers.append(chart.mark_point(filled=True, size=size, color=colour, shape="diamond").encode(x=x, y=y))
+            side: Any = (
+                "right" if mine[0]["x"] > math.sqrt(max(r["x"] for r in rows) * min(r["x"] for r in rows)) else "left"
+            )
+            shift = -10 if side == "right" else 10
+            word = chart.mark_text(align=side, dx=shift, dy=-9, fontWeight="bold", color=INK)
+            layers.append(word.encode(x=x, y=y, text=alt.value("chosen")))
+        else:
+            layers.append(chart.mark_circle(size=size, color=colour, opacity=1).encode(x=x, y=y))
+    return _svg(alt.layer(*layers), width, 300)
+
+
+def _kind(point: Mapping[str, Any]) -> str:
+    if point.get("chosen"):
+        return "chosen"
+    return "dominated" if point.get("dominated") or not point.get("feasible", True) else "front"
+
+
+def _near(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The points within a factor of five around those that matter; far ones would press these together."""
+    usable = [p for p in points if p["x"] > 0 and p["y"] > 0]
+    telling = [p for p in usable if p.get("chosen") or not p.get("dominated")] or usable
+    bounds = {k: (min(p[k] for p in telling) / 5, max(p[k] for p in telling) * 5) for k in ("x", "y")}
+    return [p for p in usable if all(bounds[k][0] <= p[k] <= bounds[k][1] for k in ("x", "y"))]
+
+
+def _middle(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2] if values else 1.0
+
+
+def _log(name: str, title: str, rows: Sequence[Mapping[str, Any]], ticks: int) -> Any:
+    values = [row[name] for row in rows]
+    domain = [min(values) * 0.92, max(values) * 1.08]
+    scale = alt.Scale(type="log", domain=domain, nice=False)
+    axis = alt.Axis(tickCount=ticks, format="~g", values=_ticks(domain[0], domain[1], ticks))
+    return (alt.X if name == "x" else alt.Y)(f"{name}:Q", title=title, scale=scale, axis=axis)
+
+
+def _ticks(low: float, high: float, most: int) -> list[float]:
+    """Round values between the ends, denser when a decade alone would leave the axis bare."""
+    for steps in (
+        (1,),
+        (1, 3),
+        (1, 2, 5),
+        (1, 1.5, 2, 3, 5, 7),
+        (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
+    ):
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        found = [s * 10.0**d for d in decades for s in steps if low <= s * 10.0**d <= high]
+        if len(found) >= 4:
+            return found[:: math.ceil(len(found) / most)] if len(found) > most else found
+    return found
+
+
+def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    data: Any = alt.Data
+    return alt.Chart(data(values=list(rows)))
+
+
+def _svg(chart: alt.LayerChart | alt.FacetChart, width: int, height: int) -> str:
+    import vl_convert
+
+    spec = chart.to_dict(validate=False)
+    spec |= {"width": width, "height": height, "padding": 4, "config": chart_config()}
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    return str(vl_convert.vegalite_to_svg(spec))
