@@ -1,0 +1,14 @@
+"""What all tests share: tests marked ``browser`` need Chromium, which is optional here and required in CI."""
+
+import os
+import shutil
+
+import pytest
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip browser tests where there is no browser, unless one was promised."""
+    if item.get_closest_marker("browser") and shutil.which("chromium") is None:
+        if os.environ.get("CLUSTERWRIGHT_NEEDS_BROWSER"):
+            pytest.fail("Chromium is not installed: make tools")
+        pytest.skip("Chromium is not installed: make tools")
