@@ -10,7 +10,7 @@ version = release = __version__
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
-myst_enable_extensions = ["deflist", "colon_fence", "dollarmath"]
+myst_enable_extensions = ["deflist", "colon_fence"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"clusterwright {__version__}"

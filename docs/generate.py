@@ -16,6 +16,7 @@ from clusterwright.cli import program
 from clusterwright.cli.doors import all_findings, all_laws
 from clusterwright.cli.verbs import STAGES, VERBS
 from clusterwright.findings import SEVERITIES
+from clusterwright.spec import reference as spec_page
 
 REFERENCE = Path(__file__).parent / "reference"
 HEAD = "<!-- written by docs/generate.py; change the code, then say: make reference -->\n\n"
@@ -178,6 +179,7 @@ def _code(text: str) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
+    "spec.md": spec_page,
     "findings.md": findings_page,
     "laws.md": laws_page,
     "catalog.md": catalog_page,

@@ -7,9 +7,11 @@ from typing import Any
 import click
 import pytest
 
+from clusterwright.catalog import KINDS
 from clusterwright.cli import program
 from clusterwright.cli.doors import all_findings, all_laws
 from clusterwright.cli.verbs import STAGES, VERBS
+from clusterwright.spec import schema as spec_schema
 from docs import generate
 from tests.contract.tree import PACKAGE, ROOT, modules
 
@@ -105,16 +107,28 @@ def test_every_law_that_the_code_makes_is_at_a_door() -> None:
     assert sorted(made - set(all_laws())) == []
 
 
-def spec_fields(schema: dict[str, Any]) -> set[str]:
+def spec_keys(schema: Any) -> set[str]:
     """Every key that a person can write, from the JSON Schema."""
-    found: set[str] = set()
-    waiting: list[Any] = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            properties = node.get("properties")
-            found |= set(properties) if isinstance(properties, dict) else set()
-            waiting += list(node.values())
-        elif isinstance(node, list):
-            waiting += node
-    return found
+    if isinstance(schema, list):
+        return set().union(*map(spec_keys, schema))
+    if not isinstance(schema, dict):
+        return set()
+    properties = schema.get("properties")
+    own = set(properties) if isinstance(properties, dict) else set()
+    return own.union(*map(spec_keys, schema.values()))
+
+
+def test_every_key_of_the_spec_is_in_the_reference() -> None:
+    keys = spec_keys(spec_schema())
+    assert {"version", "workloads", "train", "tokens", "sites", "claims", "procurement", "oversubscription"} <= keys
+    text = page("spec.md")
+    dimensions = {field.path for field in KINDS["models"].fields}  # of a model written out; they are in catalog.md
+    assert sorted(key for key in keys - dimensions if f"`{key}`" not in text) == []
+
+
+def test_every_field_of_the_catalogue_is_in_the_reference() -> None:
+    text = page("catalog.md")
+    missing = [
+        f"{k.name} {f.path}" for k in KINDS.values() for f in k.fields if f"| `{f.path}` | `{f.key}` |" not in text
+    ]
+    assert missing == []

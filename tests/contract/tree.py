@@ -43,7 +43,15 @@ def imports(module: str) -> Iterator[tuple[int, str]]:
             assert node.level == 0, f"{path.relative_to(ROOT)}:{node.lineno} imports relatively"
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
-                yield node.lineno, whole if whole in modules() else node.module
+                yield node.lineno, whole if whole in modules() and not exports(node.module, alias.name) else node.module
+
+
+def exports(module: str, name: str) -> bool:
+    """Whether a door lists ``name``, which may also be the name of a module behind it."""
+    for node in syntax(modules()[module]).body if module in modules() else ():
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return name in ast.literal_eval(node.value)
+    return False
 
 
 def tracked() -> list[Path]:
