@@ -1,0 +1,66 @@
+"""What the training room has to say."""
+
+from __future__ import annotations
+
+from clusterwright.findings import Code, codes
+
+__all__ = ["FINDINGS"]
+
+FINDINGS = codes(
+    Code(
+        "TRAINING-PLAN-INCONSISTENT",
+        "error",
+        "The parallel plan asked for cannot be",
+        "The dimensions that the spec fixes contradict each other, the model or the machine: their product exceeds the "
+        "GPUs, tensor parallelism does not divide the heads or leaves the scale-up domain, pipeline stages outnumber "
+        "the layers, expert parallelism does not divide the experts. The figures are "
+        "those of the nearest plan that can be.",
+    ),
+    Code(
+        "TRAINING-DOES-NOT-FIT",
+        "error",
+        "No plan fits the memory of the GPUs",
+        "Even the plan with the least memory needs more than 92 % of a GPU's memory, with full recomputation. "
+        "More GPUs, GPUs with more memory, a smaller model or a shorter sequence would fit.",
+    ),
+    Code(
+        "TRAINING-NO-PLAN",
+        "error",
+        "No parallel plan is legal on these GPUs",
+        "No division of the GPUs into tensor, pipeline, context, expert and data parallelism obeys the rules of "
+        "docs/concepts/training.md.",
+    ),
+    Code(
+        "TRAINING-BATCH-ROUNDED",
+        "info",
+        "The global batch is not exactly the one asked for",
+        "A step holds a whole number of micro-batches on each data-parallel rank, so the batch is the nearest multiple "
+        "of data-parallel ranks x micro-batch. Within 5 % it counts as the batch asked for.",
+    ),
+    Code(
+        "TRAINING-BATCH-FAR",
+        "warning",
+        "The global batch is far from the one asked for",
+        "Too many data-parallel ranks for the batch: the nearest batch that runs differs by more than 5 %, which may "
+        "change how the model converges.",
+    ),
+    Code(
+        "TRAINING-GPUS-IDLE",
+        "warning",
+        "Part of the GPUs has nothing to do in this job",
+        "The number of GPUs is not a product that a plan can use, or the batch is too small to feed all of them. The "
+        "plan leaves the remainder idle; it can run other work.",
+    ),
+    Code(
+        "TRAINING-LOW-UTILISATION",
+        "warning",
+        "The GPUs work at a low share of their peak",
+        "Less than a quarter of the peak goes into model operations. The message names what takes the time.",
+    ),
+    Code(
+        "TRAINING-ROUTING",
+        "risk",
+        "Experts are assumed to be evenly loaded",
+        "Published runs with natural routing are 8 to 20 % slower than those with forced balance, as the law has it.",
+    ),
+)

@@ -1,0 +1,116 @@
+"""Memory of one accelerator: state of the weights, activations of the pipeline's in-flight micro-batches, reserve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clusterwright.domains.training.plans import FULL, NONE, Plans
+from clusterwright.domains.training.shape import ModelShape
+
+__all__ = [
+    "CHECKPOINT_BYTES",
+    "GRADIENT_BYTES",
+    "OPTIMIZER_BYTES",
+    "RESERVE_BYTES",
+    "USABLE_FRACTION",
+    "WEIGHT_BYTES",
+    "Memory",
+    "memory_of",
+]
+
+Floats = NDArray[np.float64]
+
+WEIGHT_BYTES = 2.0
+"""BF16 weights (also with FP8 products, whose casts are transient)."""
+GRADIENT_BYTES = 4.0
+"""Gradients accumulate in FP32."""
+OPTIMIZER_BYTES = 12.0
+"""FP32 master weight and two Adam moments; shared out over the data-parallel ranks from ``shard`` 1 on."""
+CHECKPOINT_BYTES = WEIGHT_BYTES + OPTIMIZER_BYTES
+"""Weights and optimizer state; gradients are not saved."""
+RESERVE_BYTES = 4e9
+"""Driver context, communication buffers, workspace of the libraries (2 to 6 GB are seen)."""
+USABLE_FRACTION = 0.92
+"""Share of the memory that a plan may fill; the rest is lost to fragmentation of the allocator."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes on the fullest rank, shape (P,) each."""
+
+    state_bytes: Floats
+    activation_bytes: Floats
+
+    @property
+    def total_bytes(self) -> Floats:
+        """With the reserve."""
+        return self.state_bytes + self.activation_bytes + RESERVE_BYTES
+
+
+def memory_of(shape: ModelShape, plans: Plans, sequence: float) -> Memory:
+    """Memory of each plan.
+
+    Under 1F1B the first stage holds the activations of ``pp`` micro-batches, interleaving adds
+    ``(pp - 1) / (pp x interleave)`` of them (Narayanan 2021; Korthikanti 2022, table 2, with flash attention, so
+    without the scores).
+    """
+    return Memory(_state_bytes(shape, plans), _activation_bytes(shape, plans, sequence))
+
+
+def _state_bytes(shape: ModelShape, plans: Plans) -> Floats:
+    fullest = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave / shape.layers
+    ends = shape.embedding_parameters * np.where(plans.pp > 1, 0.5, 1.0)
+    common = (shape.common_parameters * fullest + ends) / plans.tp
+    experts = shape.expert_parameters * fullest / (plans.ep * plans.expert_tp)
+    return common * _bytes_per_parameter(plans, plans.copies) + experts * _bytes_per_parameter(
+        plans, plans.expert_copies
+    )
+
+
+def _bytes_per_parameter(plans: Plans, copies: Floats) -> Floats:
+    weights = WEIGHT_BYTES / np.where(plans.shard >= 3, copies, 1.0)
+    gradients = GRADIENT_BYTES / np.where(plans.shard >= 2, copies, 1.0)
+    return weights + gradients + OPTIMIZER_BYTES / np.where(plans.shard >= 1, copies, 1.0)
+
+
+def _activation_bytes(shape: ModelShape, plans: Plans, sequence: float) -> Floats:
+    tokens = plans.micro_batch * sequence / plans.cp
+    layer = _layer_bytes_per_token(shape, plans, NONE)
+    kept = np.where(
+        plans.recompute == NONE,
+        layer,
+        np.where(plans.recompute == FULL, _input_bytes(shape, plans), _layer_bytes_per_token(shape, plans, 1.0)),
+    )
+    on_rank = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave
+    more = np.where(plans.interleave > 1, 1.0 + (plans.pp - 1.0) / (plans.pp * plans.interleave), 1.0)
+    in_flight = np.minimum(plans.pp * more, plans.micro_batches * np.where(plans.pp > 1, more, 1.0))
+    stages = tokens * kept * on_rank * in_flight
+    working = np.where(plans.recompute == NONE, 0.0, tokens * layer)
+    logits = np.where(plans.pp > 1, 0.0, 6.0 * tokens * shape.vocabulary / plans.tp)
+    return stages + np.maximum(working, logits)
+
+
+def _input_bytes(shape: ModelShape, plans: Plans) -> Floats:
+    """Bytes a token that full recomputation keeps of a layer: its input."""
+    return 2.0 * shape.hidden / np.where(plans.sequence_parallel > 0, plans.tp, 1.0)
+
+
+def _layer_bytes_per_token(shape: ModelShape, plans: Plans, recompute: float) -> Floats:
+    """Bytes a token that a mean layer keeps for its backward pass, two an element.
+
+    Kept: the residual stream and the norm's result before each half (4 hidden; 2 when norms are recomputed), queries,
+    keys, values and the attention output, the projections of the feed-forward part and the activation's result (the
+    last is recomputed by ``selective``). Routed tokens are kept once before and once after the experts.
+    """
+    cut = np.where(plans.sequence_parallel > 0, plans.tp, 1.0)
+    stream = (4.0 if recompute == NONE else 2.0) * shape.hidden / cut
+    attention = (shape.query_width + shape.key_value_width + shape.value_width) / plans.tp
+    widths = (2.0 if shape.gated else 1.0) + (1.0 if recompute == NONE else 0.0)
+    moe = shape.moe_layers / shape.layers
+    dense = widths * shape.feed_forward_width / plans.tp
+    routed = shape.active_experts * (widths * shape.expert_width + 2.0 * shape.hidden) / plans.tp
+    mixture = widths * shape.shared_width / plans.tp + routed
+    return 2.0 * (stream + attention + (1.0 - moe) * dense + moe * mixture)

@@ -1,0 +1,145 @@
+"""Parallel plans and machines as columns: one row a plan, one row the machine it runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clusterwright.domains.training.physics import PHYSICS, Physics
+from clusterwright.domains.training.shape import ModelShape
+
+__all__ = ["FULL", "NONE", "RECOMPUTE", "SELECTIVE", "Machines", "Plans", "Runs", "stacked"]
+
+Floats = NDArray[np.float64]
+
+NONE, SELECTIVE, FULL = 0.0, 1.0, 2.0
+RECOMPUTE = ("none", "selective", "full")
+"""Activations kept: all; all but norms, activation functions and attention scores; only the inputs of layers."""
+
+
+class _Columns:
+    """Equal-length float arrays by field name."""
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Self:
+        """Some of the rows."""
+        return type(self)(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Plans(_Columns):
+    """How a job is cut up, shape (P,) each.
+
+    Attributes:
+        tp: tensor-parallel ranks.
+        pp: pipeline stages.
+        cp: context-parallel ranks.
+        ep: expert-parallel ranks; they lie across the data-, context- and tensor-parallel ones.
+        dp: data-parallel ranks.
+        interleave: model chunks on one pipeline rank (virtual stages); 1 without.
+        micro_batch: sequences in a micro-batch.
+        micro_batches: micro-batches of one rank in a step.
+        recompute: :data:`NONE`, :data:`SELECTIVE` or :data:`FULL`.
+        shard: what data-parallel ranks share out: 0 nothing, 1 optimizer state, 2 also gradients, 3 also weights.
+        sequence_parallel: 1 where norms and residuals are cut along the sequence by the tensor-parallel ranks.
+    """
+
+    tp: Floats
+    pp: Floats
+    cp: Floats
+    ep: Floats
+    dp: Floats
+    interleave: Floats
+    micro_batch: Floats
+    micro_batches: Floats
+    recompute: Floats
+    shard: Floats
+    sequence_parallel: Floats
+
+    @property
+    def gpus(self) -> Floats:
+        """Accelerators that the plan uses."""
+        return self.tp * self.pp * self.cp * self.dp
+
+    @property
+    def batch(self) -> Floats:
+        """Sequences in a step."""
+        return self.dp * self.micro_batch * self.micro_batches
+
+    @property
+    def expert_tp(self) -> Floats:
+        """Ranks that share one expert: none when experts are spread, all tensor-parallel ranks when they are not."""
+        return np.where(self.ep > 1, 1.0, self.tp)
+
+    @property
+    def copies(self) -> Floats:
+        """Ranks that hold the same common weights and reduce their gradients."""
+        return self.dp * self.cp
+
+    @property
+    def expert_copies(self) -> Floats:
+        """Ranks that hold the same experts."""
+        return np.maximum(self.tp * self.cp * self.dp / (self.ep * self.expert_tp), 1.0)
+
+
+@dataclass(frozen=True)
+class Machines(_Columns):
+    """The machine under each plan, shape (P,) each, SI units.
+
+    Attributes:
+        memory_bytes: of one accelerator.
+        memory_bandwidth_bytes_s: of one accelerator.
+        peak_flops: dense peak at the precision of the training.
+        achievable_flops: best measured matrix product at that precision.
+        achievable_bf16_flops: the same in BF16, in which attention runs.
+        bytes_per_element: of matrix operands at that precision.
+        domain: accelerators in a scale-up domain.
+        scaleup_bytes_s: to the scale-up domain, one direction, one accelerator.
+        network_bytes_s: to the fabric, one direction, one accelerator's share, as far as collectives reach it.
+        latency_s: of the fabric, end to end.
+    """
+
+    memory_bytes: Floats
+    memory_bandwidth_bytes_s: Floats
+    peak_flops: Floats
+    achievable_flops: Floats
+    achievable_bf16_flops: Floats
+    bytes_per_element: Floats
+    domain: Floats
+    scaleup_bytes_s: Floats
+    network_bytes_s: Floats
+    latency_s: Floats
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What is timed: plans of one model, each on its machine.
+
+    Attributes:
+        shape: the model.
+        sequence: tokens in a sequence.
+        plans: shape (P,).
+        machines: shape (P,).
+        physics: global constants.
+    """
+
+    shape: ModelShape
+    sequence: float
+    plans: Plans
+    machines: Machines
+    physics: Physics = PHYSICS
+
+    @property
+    def tokens(self) -> Floats:
+        """Tokens of one micro-batch on the ranks that share them by tensor parallelism, shape (P,)."""
+        return self.plans.micro_batch * self.sequence / self.plans.cp
+
+
+def stacked(rows: list[Plans]) -> Plans:
+    """Several sets of plans, one below the other."""
+    return Plans(**{f.name: np.concatenate([getattr(r, f.name) for r in rows]) for f in fields(Plans)})

@@ -1,0 +1,91 @@
+"""The time of one optimizer step: computing, communication, bubble and overhead, as parts that sum to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clusterwright.domains.training.layer import work_of
+from clusterwright.domains.training.plans import Plans, Runs
+from clusterwright.domains.training.shape import ModelShape
+from clusterwright.domains.training.traffic import Traffic, traffic_of
+
+__all__ = ["Step", "step_of"]
+
+Floats = NDArray[np.float64]
+
+OPTIMIZER_TRAFFIC_BYTES = 30.0
+"""Bytes the Adam step moves a parameter: reads gradient, master, two moments (16), writes the three and BF16 (14)."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Exposed seconds of one step, shape (P,) each; they sum to the step time."""
+
+    matmul_s: Floats
+    attention_s: Floats
+    memory_bound_s: Floats
+    tp_s: Floats
+    pp_bubble_s: Floats
+    pp_s: Floats
+    cp_s: Floats
+    ep_s: Floats
+    dp_s: Floats
+    optimizer_s: Floats
+    other_s: Floats
+
+    @property
+    def total_s(self) -> Floats:
+        """The step time."""
+        return np.sum([getattr(self, f.name) for f in fields(self)], axis=0)  # type: ignore[no-any-return]
+
+
+def step_of(runs: Runs) -> tuple[Step, Traffic]:
+    """The step time of each run by its parts, and the communication in it."""
+    plans, physics = runs.plans, runs.physics
+    work = work_of(runs)
+    traffic = traffic_of(runs, work)
+    share = plans.micro_batches / plans.pp
+    inner = share * work.total_s + traffic.tp.exposed_s + traffic.cp.exposed_s + traffic.ep.exposed_s
+    bubble = _bubble_s(runs.shape, plans, inner / share, work.head_s)
+    moved = OPTIMIZER_TRAFFIC_BYTES * _optimizer_parameters(runs.shape, plans)
+    optimizer = moved / (physics.memory * runs.machines.memory_bandwidth_bytes_s)
+    known = inner + bubble + traffic.pp.exposed_s + traffic.dp.exposed_s + optimizer
+    step = Step(
+        matmul_s=share * work.matmul_s,
+        attention_s=share * work.attention_s,
+        memory_bound_s=share * work.memory_bound_s,
+        tp_s=traffic.tp.exposed_s,
+        pp_bubble_s=bubble,
+        pp_s=traffic.pp.exposed_s,
+        cp_s=traffic.cp.exposed_s,
+        ep_s=traffic.ep.exposed_s,
+        dp_s=traffic.dp.exposed_s,
+        optimizer_s=optimizer,
+        other_s=physics.overhead * np.log2(np.maximum(plans.gpus, 1.0)) * known,
+    )
+    return step, traffic
+
+
+def _bubble_s(shape: ModelShape, plans: Plans, inner: Floats, head_s: Floats) -> Floats:
+    """Idle time of the pipeline: filling and draining, and waiting for the busiest stage.
+
+    A rank holds whole layers, so the busiest stage has ceil(layers / chunks) a chunk; filling and draining costs
+    (pp - 1) / interleave of its micro-batches (Narayanan 2021, section 2.2).
+    """
+    even = inner / plans.pp
+    chunks = plans.pp * plans.interleave
+    fullest = np.ceil(shape.layers / chunks) * plans.interleave / shape.layers
+    busiest = np.maximum((inner - head_s) * fullest, even)
+    filling = (plans.pp - 1.0) / plans.interleave * busiest
+    return np.where(plans.pp > 1, plans.micro_batches * (busiest - even) + filling, 0.0)
+
+
+def _optimizer_parameters(shape: ModelShape, plans: Plans) -> Floats:
+    """Parameters that one rank updates."""
+    common = (shape.common_parameters + shape.embedding_parameters) / (plans.pp * plans.tp)
+    experts = shape.expert_parameters / (plans.pp * plans.ep * plans.expert_tp)
+    shared = plans.shard > 0
+    return np.where(shared, common / plans.copies + experts / plans.expert_copies, common + experts)

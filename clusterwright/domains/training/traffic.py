@@ -1,0 +1,180 @@
+"""Communication of one step on one rank: volumes, the links they take, and what stays exposed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clusterwright.domains.fabric import all_gather_s, all_reduce_s, all_to_all_s, reduce_scatter_s, send_s
+from clusterwright.domains.training.layer import Work
+from clusterwright.domains.training.memory import GRADIENT_BYTES, WEIGHT_BYTES
+from clusterwright.domains.training.plans import FULL, Runs
+
+__all__ = ["Flow", "Traffic", "traffic_of"]
+
+Floats = NDArray[np.float64]
+
+NEVER_HIDDEN = 0.1
+"""Share of an overlapped transfer that stays exposed: its first and last pieces have nothing to hide behind."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One kind of communication in one step on one rank, shape (P,) each.
+
+    Attributes:
+        volume_bytes: what the rank sends.
+        wire_s: how long that takes on its links.
+        exposed_s: the part of it that computing does not hide.
+    """
+
+    volume_bytes: Floats
+    wire_s: Floats
+    exposed_s: Floats
+
+    @classmethod
+    def where(cls, talks: NDArray[np.bool_], volume_bytes: Floats, wire_s: Floats, exposed_s: Floats) -> Flow:
+        """A flow that is nothing for the plans that do not talk."""
+        return cls(*(np.where(talks, part, 0.0) for part in (volume_bytes, wire_s, exposed_s)))
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """All communication of a step.
+
+    Attributes:
+        tp: tensor-parallel all-reduces (or gathers and scatters).
+        cp: keys and values between context-parallel ranks.
+        ep: tokens to their experts and back.
+        pp: activations and their gradients between pipeline stages.
+        dp: gradients reduced and weights gathered.
+    """
+
+    tp: Flow
+    cp: Flow
+    ep: Flow
+    pp: Flow
+    dp: Flow
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A group of ranks that talk: how many, how many of them share a scale-up domain, and the links they use."""
+
+    ranks: Floats
+    inside: Floats
+    runs: Runs
+
+    @classmethod
+    def of(cls, ranks: Floats, stride: Floats, runs: Runs) -> _Group:
+        """``ranks`` that are ``stride`` ranks apart, numbered so that near ones share a domain."""
+        return cls(ranks, np.clip(runs.machines.domain // stride, 1.0, ranks), runs)
+
+    def all_reduce_s(self, payload: Floats) -> Floats:
+        """Seconds of one all-reduce while the machine computes."""
+        return np.asarray(all_reduce_s(payload, self.ranks, self.inside, *self._links(), nic_efficiency=1.0))
+
+    def all_gather_s(self, payload: Floats) -> Floats:
+        """Seconds of one all-gather while the machine computes."""
+        return np.asarray(all_gather_s(payload, self.ranks, self.inside, *self._links(), nic_efficiency=1.0))
+
+    def reduce_scatter_s(self, payload: Floats) -> Floats:
+        """Seconds of one reduce-scatter while the machine computes."""
+        return np.asarray(reduce_scatter_s(payload, self.ranks, self.inside, *self._links(), nic_efficiency=1.0))
+
+    def all_to_all_s(self, payload: Floats) -> Floats:
+        """Seconds of one all-to-all while the machine computes."""
+        return np.asarray(all_to_all_s(payload, self.ranks, self.inside, *self._links(), nic_efficiency=1.0))
+
+    def send_s(self, payload: Floats) -> Floats:
+        """Seconds of one message to the next rank; the slowest hop of the group counts."""
+        scaleup, network, latency = self._links()
+        return np.asarray(send_s(payload, np.where(self.inside < self.ranks, network, scaleup), latency, 1.0))
+
+    def _links(self) -> tuple[Floats, Floats, Floats]:
+        machines, reached = self.runs.machines, self.runs.physics.collectives
+        return reached * machines.scaleup_bytes_s, reached * machines.network_bytes_s, machines.latency_s
+
+
+def traffic_of(runs: Runs, work: Work) -> Traffic:
+    """Communication of each run in one step; ``work`` is what it can hide behind."""
+    return Traffic(
+        tp=_tensor(runs),
+        cp=_context(runs, work),
+        ep=_expert(runs),
+        pp=_pipeline(runs),
+        dp=_data(runs, work),
+    )
+
+
+def _tensor(runs: Runs) -> Flow:
+    """Two all-reduces a layer forward and two backward (or as many gathers and scatters), two more recomputed."""
+    shape, plans, tokens = runs.shape, runs.plans, runs.tokens
+    group = _Group.of(plans.tp, np.ones_like(tokens), runs)
+    size = 2.0 * tokens * shape.hidden
+    count = shape.layers * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
+    wire = count * group.all_reduce_s(size)
+    hidden = np.where(plans.sequence_parallel > 0, runs.physics.tp_hidden, 0.0)
+    volume = count * 2.0 * size * (1.0 - 1.0 / plans.tp)
+    return Flow.where(plans.tp > 1, volume, wire, wire * (1.0 - hidden))
+
+
+def _context(runs: Runs, work: Work) -> Flow:
+    """Keys and values of all context ranks, forward once, backward with their gradients, behind attention."""
+    shape, plans, tokens = runs.shape, runs.plans, runs.tokens
+    group = _Group.of(plans.cp, plans.tp, runs)
+    own = 2.0 * tokens * shape.key_value_width / plans.tp
+    count = shape.layers * np.where(plans.recompute == FULL, 4.0, 3.0) * plans.micro_batches / plans.pp
+    wire = count * group.all_gather_s(own * plans.cp)
+    window = work.attention_s * plans.micro_batches / plans.pp
+    exposed = np.maximum(wire - window, NEVER_HIDDEN * wire)
+    return Flow.where(plans.cp > 1, count * own * (plans.cp - 1.0), wire, exposed)
+
+
+def _expert(runs: Runs) -> Flow:
+    """Dispatch and combine of each mixture layer, forward and backward; exposed, for experts wait for their tokens."""
+    shape, plans, tokens = runs.shape, runs.plans, runs.tokens
+    if not shape.moe_layers:
+        nothing = np.zeros_like(tokens)
+        return Flow(nothing, nothing, nothing)
+    group = _Group.of(plans.ep, np.ones_like(tokens), runs)
+    sent = 2.0 * tokens * shape.active_experts * shape.hidden / plans.tp
+    count = shape.moe_layers * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
+    wire = count * group.all_to_all_s(sent)
+    return Flow.where(plans.ep > 1, count * sent * (1.0 - 1.0 / plans.ep), wire, wire)
+
+
+def _pipeline(runs: Runs) -> Flow:
+    """Activations and their gradients from stage to stage, once a chunk and micro-batch; interleaving hides half."""
+    shape, plans, tokens = runs.shape, runs.plans, runs.tokens
+    group = _Group.of(plans.pp, plans.tp * plans.cp * plans.dp, runs)
+    size = 2.0 * tokens * shape.hidden / plans.tp
+    count = 2.0 * plans.micro_batches * plans.interleave
+    wire = count * group.send_s(size)
+    return Flow.where(plans.pp > 1, count * size, wire, wire * np.where(plans.interleave > 1, 0.5, 1.0))
+
+
+def _data(runs: Runs, work: Work) -> Flow:
+    """Gradients reduced and weights gathered: once a step, or at every micro-batch where weights are shared out."""
+    shape, plans = runs.shape, runs.plans
+    common = (shape.common_parameters + shape.embedding_parameters) / (plans.pp * plans.tp)
+    everyone = _Group.of(plans.copies, plans.tp, runs)
+    parts = [(common, everyone)]
+    if shape.moe_layers:
+        experts = shape.expert_parameters / (plans.pp * plans.ep * plans.expert_tp)
+        apart = plans.tp * plans.cp * plans.dp / plans.expert_copies
+        parts.append((experts, _Group.of(plans.expert_copies, apart, runs)))
+    always = plans.shard >= 3
+    gathers = np.where(always, 2.0, 1.0)
+    times = np.where(always, plans.micro_batches, 1.0)
+    wire, volume = np.zeros_like(common), np.zeros_like(common)
+    for weights, group in parts:
+        gather = gathers * group.all_gather_s(WEIGHT_BYTES * weights)
+        reduce = group.reduce_scatter_s(GRADIENT_BYTES * weights)
+        wire = wire + reduce + gather
+        volume = volume + (GRADIENT_BYTES + gathers * WEIGHT_BYTES) * weights * (1.0 - 1.0 / group.ranks)
+    overlapped = np.maximum(wire - work.total_s / plans.pp, NEVER_HIDDEN * wire)
+    exposed = np.where(plans.shard > 0, overlapped, wire)
+    return Flow(times * volume, times * wire, times * exposed)
