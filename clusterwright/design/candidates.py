@@ -99,7 +99,7 @@ def _options(spec: Spec, catalog: Catalog, lifts: tuple[str, ...]) -> Iterator[C
         accelerator = catalog.get("accelerator", server.text("accelerator"))
         counts = _counts(spec, catalog, server, accelerator, lifted="compute.gpus" in lifts)
         densities = _densities(spec, server, lifted="compute.nodes_per_rack" in lifts)
-        fabrics = feasible_fabrics(spec, catalog, server)
+        fabrics = feasible_fabrics(spec, catalog, server, lifted="compute.accelerators" in lifts)
         if lifts:
             densities, fabrics = densities[-1:] if "compute.nodes_per_rack" not in lifts else densities, fabrics[:1]
         for gpus, density, fabric, procurement in product(counts, densities, fabrics, procurements):
@@ -136,18 +136,22 @@ def _current(accelerator: Part, spec: Spec) -> bool:
     return accelerator["launch_year"] >= FIRST_YEAR_OFFERED and accelerator["scaleup_domain"] >= 8
 
 
-def feasible_fabrics(spec: Spec, catalog: Catalog, server: Part) -> list[str]:
-    """The link technologies that fit the server's NICs, the fastest first; or the named one."""
-    if spec.fabric.technology is not None:
-        return [catalog.get("fabric", spec.fabric.technology).name]
+def feasible_fabrics(spec: Spec, catalog: Catalog, server: Part, *, lifted: bool = False) -> list[str]:
+    """The link technologies that can be bought and run at the rate of the server's NICs, lowest latency first.
+
+    A technology named by the spec is the only one, unless ``lifted``: then it gives way where it does not fit.
+    """
     nic = server["nic_rate_bytes_s"]
-    fitting = [
-        f
-        for f in catalog.parts("fabric")
-        if f.get("switch", None) is not None or f.text("switch")
-        if math.isclose(f["link_rate_bytes_s"], nic, rel_tol=0.01)
-    ]
-    return [f.name for f in sorted(fitting, key=lambda f: (f["latency_s"], f.name))]
+    sold = [f for f in catalog.parts("fabric") if "switch" in f and "buy" in f.text("procurement")]
+    fitting = sorted(
+        (f for f in sold if math.isclose(f["link_rate_bytes_s"], nic, rel_tol=0.01)),
+        key=lambda f: (f["latency_s"], f.name),
+    )
+    if spec.fabric.technology is not None:
+        named = catalog.get("fabric", spec.fabric.technology).name
+        if not lifted or named in {f.name for f in fitting}:
+            return [named]
+    return [f.name for f in fitting]
 
 
 def _counts(spec: Spec, catalog: Catalog, server: Part, accelerator: Part, *, lifted: bool) -> list[int]:
