@@ -39,6 +39,7 @@ def main(dist: Path, lock: Path, examples: Path) -> None:
         assert Path(where.strip()).is_relative_to(folder), where
         assert run(program, "--version", cwd=folder).startswith("clusterwright ")
         assert json.loads(run(program, "doctor", "--json", cwd=folder))["ok"]
+        assert "llm-70b" in run(program, "init", "--list", cwd=folder)
         shutil.copy(examples / "llm-70b.yaml", folder / "spec.yaml")
         design = json.loads(run(program, "design", "spec.yaml", "--json", cwd=folder))
         assert design["verdict"] == "feasible", design["verdict"]
