@@ -2,15 +2,19 @@
 
 ``Frame`` holds figures over candidates with interval and provenance, ``Table`` the groups of things, ``Cluster``
 both and what was found. ``law`` makes a documented law of a function of arrays; ``save``, ``load`` and ``diff``
-are the cluster as a file.
+are the cluster as a file, ``write_run`` the folder of a run.
 """
 
 from clusterwright.cluster.cluster import SCHEMA_NAME, Cluster
-from clusterwright.cluster.frame import Estimate, Figure, Frame
+from clusterwright.cluster.frame import Estimate, Figure, Floats, Frame
 from clusterwright.cluster.laws import Law, law, laws
 from clusterwright.cluster.provenance import Provenance, assumed, chosen, from_spec
-from clusterwright.cluster.store import FILE_NAME, FINDINGS, Change, diff, load, save
+from clusterwright.cluster.runfolder import FINDINGS as RUN_FINDINGS
+from clusterwright.cluster.runfolder import add_file, edited_files, read_manifest, write_run
+from clusterwright.cluster.store import FILE_NAME, Change, diff, load, save
+from clusterwright.cluster.store import FINDINGS as STORE_FINDINGS
 from clusterwright.cluster.tables import SCHEMA, Column, Table
+from clusterwright.findings import codes
 
 __all__ = [
     "FILE_NAME",
@@ -22,16 +26,24 @@ __all__ = [
     "Column",
     "Estimate",
     "Figure",
+    "Floats",
     "Frame",
     "Law",
     "Provenance",
     "Table",
+    "add_file",
     "assumed",
     "chosen",
     "diff",
+    "edited_files",
     "from_spec",
     "law",
     "laws",
     "load",
+    "read_manifest",
     "save",
+    "write_run",
 ]
+
+FINDINGS = codes(*STORE_FINDINGS.values(), *RUN_FINDINGS.values())
+"""The codes of the cluster's file and of the run folder."""
