@@ -32,7 +32,7 @@ def command(runs: tuple[Path, ...], threshold: float, output: str, overlays: tup
     shows the figures that decide; -o json and -o csv list every figure that differs between the first and each of
     the others.
     """
-    from clusterwright.cluster.store import diff
+    from clusterwright.cluster import diff
 
     if len(runs) < 2:
         raise click.UsageError("compare takes at least two runs", click.get_current_context())
@@ -59,7 +59,7 @@ def command(runs: tuple[Path, ...], threshold: float, output: str, overlays: tup
 
 def _open(path: Path, overlays: tuple[Path, ...]) -> Cluster:
     """A design that is there, or the design of a spec."""
-    from clusterwright.cluster.store import load
+    from clusterwright.cluster import load
     from clusterwright.design import design
 
     if path.suffix in (".yaml", ".yml"):

@@ -37,8 +37,7 @@ def command(
     that 'explain', 'report' and 'compare' open. Ends with exit code 1 when nothing holds every limit; then the
     binding limit and the cheapest ways out are said.
     """
-    from clusterwright.cluster.runfolder import write_run
-    from clusterwright.cluster.store import dumps
+    from clusterwright.cluster import dumps, write_run
     from clusterwright.design import design, design_document, dump_document
 
     catalog = open_catalog(overlays)

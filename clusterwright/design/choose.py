@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterwright.cluster.frame import Floats
+from clusterwright.cluster import Floats
 from clusterwright.design.weighing import Weighing
 from clusterwright.units import human
 

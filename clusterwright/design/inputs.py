@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterwright.catalog import Catalog, Part
-from clusterwright.cluster import Frame, Provenance
-from clusterwright.cluster.frame import Floats
-from clusterwright.cluster.provenance import chosen, from_spec
+from clusterwright.cluster import Floats, Frame, Provenance, chosen, from_spec
 from clusterwright.design.candidates import Candidate
 from clusterwright.domains.fabric import cable_power, cable_price
 from clusterwright.spec import Spec

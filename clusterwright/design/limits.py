@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterwright.cluster import Cluster, Frame
-from clusterwright.cluster.frame import Floats
+from clusterwright.cluster import Cluster, Floats, Frame
 from clusterwright.spec import Spec
 from clusterwright.units import human
 

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from clusterwright.catalog import Catalog
-from clusterwright.cluster import Frame
-from clusterwright.cluster.frame import Floats
+from clusterwright.cluster import Floats, Frame
 from clusterwright.design.candidates import Candidate
 from clusterwright.design.doors import weigh
 from clusterwright.design.limits import Bools, Limit, holds, limits_of, violation
