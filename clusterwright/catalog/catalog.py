@@ -20,6 +20,7 @@ from clusterwright.catalog.reading import read_data
 from clusterwright.catalog.suggest import close_names, plain
 from clusterwright.errors import InputError
 from clusterwright.findings import Finding
+from clusterwright.source import Place
 
 __all__ = ["Catalog", "StaleValue", "load_catalog"]
 
@@ -171,6 +172,10 @@ class Catalog:
     def _context(self, table: Kind) -> Context:
         return Context(self.sources, {} if table.name == "currencies" else self.currencies)
 
+    def raw(self, kind: str) -> Mapping[str, Any]:
+        """The raw form of every part of a kind, overlays laid over it."""
+        return self._kind_raw(kind_of(kind))
+
     def _kind_raw(self, table: Kind) -> dict[str, Any]:
         if table.name not in self._raw:
             raw = dict(read_data(table.name))
@@ -257,7 +262,7 @@ def _check(catalog: Catalog, overlay: Overlay) -> list[Finding]:
 
             findings += check_part(table, name, raw_part(table, raw), context, where, new=name not in shipped)
             findings += _check_names(catalog, table, name, raw, overlay)
-    return findings
+    return sorted(findings, key=lambda f: (f.place.line, f.place.column) if isinstance(f.place, Place) else (0, 0))
 
 
 def _check_names(catalog: Catalog, table: Kind, name: str, raw: Any, overlay: Overlay) -> list[Finding]:
@@ -265,17 +270,15 @@ def _check_names(catalog: Catalog, table: Kind, name: str, raw: Any, overlay: Ov
     findings: list[Finding] = []
     if not isinstance(raw, dict) or table.name == "planning":
         return findings
-    owners = {plain(a): n for a, n in catalog._aliases(table).items()}
-    owner = owners.get(plain(name), name)
-    if owner != name:
+    others = _spellings(catalog.raw(table.name), but=name)
+    if owner := others.get(plain(name)):
         said = f"'{name}' is an alias of '{owner}'"
         findings.append(CLASH.at(overlay.place((table.name, name)), said, f"write '{owner}' to change that part"))
-    names = {plain(n): n for n in catalog.names(table.name)}
-    for alias in raw.get("aliases") or ():
-        taken = names.get(plain(str(alias)), owners.get(plain(str(alias)), name))
-        if taken != name:
+    aliases = raw.get("aliases")
+    for alias in aliases if isinstance(aliases, list) else ():
+        if owner := others.get(plain(str(alias))):
             place = overlay.place((table.name, name, "aliases"))
-            findings.append(CLASH.at(place, f"the alias '{alias}' belongs to '{taken}'", "choose another"))
+            findings.append(CLASH.at(place, f"the alias '{alias}' belongs to '{owner}'", "choose another"))
     for field in table.fields:
         if field.form == "part" and isinstance(entry := raw.get(field.path), dict):
             asked = str(entry.get("v"))
@@ -284,3 +287,13 @@ def _check_names(catalog: Catalog, table: Kind, name: str, raw: Any, overlay: Ov
                 suggestions = catalog.suggest(field.refers, asked)
                 findings += PartNotFound(kind_of(field.refers), asked, suggestions, place).findings
     return findings
+
+
+def _spellings(parts: Mapping[str, Any], but: str) -> dict[str, str]:
+    """Plain spellings of all names and aliases except those of one part."""
+    found: dict[str, str] = {}
+    for name, raw in parts.items():
+        aliases = raw.get("aliases") if isinstance(raw, dict) else None
+        if name != but:
+            found |= {plain(str(s)): name for s in (name, *(aliases if isinstance(aliases, list) else ()))}
+    return found

@@ -87,7 +87,9 @@ def _unknown(scope: _Scope, raw: Mapping[str, Any]) -> Iterator[Finding]:
 def _no_field(kind: Kind, key: str, known: list[str], place: Place) -> Finding:
     close = close_names(key, known)
     hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(known)}"
-    return UNKNOWN_FIELD.at(place, f"a {kind.singular} has no field '{key}'", hint)
+    return UNKNOWN_FIELD.at(
+        place, f"{'an' if kind.singular[0] in 'aeiou' else 'a'} {kind.singular} has no field '{key}'", hint
+    )
 
 
 def _check_common(scope: _Scope, raw: Mapping[str, Any]) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ write it (``memory: 80 GB``) and read in Python under ``key``, whose ending name
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from clusterwright.units import DAY_S, HOUR_S, JOULE_PER_KWH, MONTH_S, YEAR_S
@@ -110,7 +111,7 @@ class Kind:
     doc: str
     fields: tuple[Field, ...]
 
-    @property
+    @cached_property
     def by_key(self) -> dict[str, Field]:
         """Fields by Python key."""
         return {f.key: f for f in self.fields}

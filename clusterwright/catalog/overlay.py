@@ -133,9 +133,9 @@ def _own(overlay: Overlay, kind: Kind, name: str, raw: Any) -> Any:
     part: dict[str, Any] = {}
     for key, value in raw.items():
         path = (kind.name, name, key)
-        if key in COMMON_KEYS:
+        if key in COMMON_KEYS or (key in nested and not isinstance(value, dict)):
             part[key] = value
-        elif key in nested and isinstance(value, dict):
+        elif key in nested:
             part[key] = {sub: _sourced(overlay, entry, (*path, sub)) for sub, entry in value.items()}
         else:
             part[key] = _sourced(overlay, value, path, raw)
