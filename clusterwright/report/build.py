@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from clusterwright.cluster import Cluster, Law
 from clusterwright.report import choices, evidence, headline, machine, workload
-from clusterwright.report.explain import explain
+from clusterwright.report.explanation import explain
 from clusterwright.report.model import ReportModel, Section
 
 __all__ = ["SECTIONS", "report"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterwright.cluster import Cluster
-from clusterwright.report.explain import Explanation
+from clusterwright.report.explanation import Explanation
 from clusterwright.report.words import label, number, span
 
 __all__ = ["Cell", "Column", "Grid", "Number", "Picture", "ReportModel", "Risk", "Section", "Verdict", "cell", "figure"]

@@ -86,6 +86,17 @@ class Canvas:
         )
         self._reach(y + size * 0.4)
 
+    def titled(self, x: float, y: float, title: str, detail: str, *, size: float = 13) -> None:
+        """A bold title and its detail in one line of text, so that no font makes them overlap."""
+        room = self.width - x - text_width(title, size) - 10
+        while detail and text_width(detail, size - 1.5) > room:
+            detail = detail[:-2].rstrip(" ,·…") + "…" if len(detail) > 2 else ""
+        self._parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{INK}"><tspan font-weight="600">{escape(title)}'
+            f'</tspan><tspan dx="10" font-size="{size - 1.5:g}" fill="{MUTED}">{escape(detail)}</tspan></text>'
+        )
+        self._reach(y + size * 0.4)
+
     def muted(
         self, x: float, y: float, said: str, *, anchor: str = "start", most: float = 0, size: float = 11.5
     ) -> None:

@@ -122,6 +122,9 @@ def number(path: str, value: float | None) -> str:
         return human_as(value / 1e3, "t")
     if unit == "J":
         return human_as(value / HOUR_S, "Wh")
+    if unit == "token/s":
+        digits, _, prefixed = human_as(value, unit).partition(" ")
+        return f"{digits}{prefixed.removesuffix(unit)} tokens/s"
     if unit in _SQUARES:
         return human_as(value, _SQUARES[unit])
     if unit != "1":

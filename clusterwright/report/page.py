@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from clusterwright.report import drawings
-from clusterwright.report.explain import Explanation
+from clusterwright.report.explanation import Explanation
 from clusterwright.report.model import Grid, Picture, ReportModel
 from clusterwright.report.theme import FONT, colour_css
 

@@ -211,9 +211,9 @@ class _Walk:
             raise KeyError(f"nothing is called '{path}'")
         table = self.cluster.tables[name]
         about = SCHEMA[name][column]
-        origin = table.provenance.get(column, Provenance("assumption", note=about.meaning))
+        origin = table.provenance.get(column, Provenance("assumption", note="the table does not say where this column comes from"))
         inputs, cut = self._inputs(origin, path, depth)
-        words = f"{about.meaning}"
+        words = about.meaning
         values = table[column]
         if match:
             names = _names(table.columns)

@@ -1,0 +1,91 @@
+"""``clusterwright report``: a design as one HTML file, as Markdown, or as JSON."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from clusterwright.errors import WorldError
+
+if TYPE_CHECKING:
+    from clusterwright.cluster import Cluster
+
+__all__ = ["command"]
+
+ENDINGS = {"html": "html", "htm": "html", "md": "md", "json": "json"}
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="File to write; '-' for stdout; report.html in the run folder when left out.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "md", "json"]),
+    help="Form of the report; by the ending of --out, else html.",
+)
+def command(run: Path, out: Path | None, form: str | None) -> None:
+    """Write a design as one HTML file without network access, as Markdown for reviews, or as JSON.
+
+    RUN is a run folder or a cluster.json. The file holds the verdict, the risks, the options considered, where time,
+    money and power go, racks, network, limits, audit, bill of materials, and every number with its explanation.
+    """
+    from clusterwright.cluster import add_file, load
+    from clusterwright.cluster.runfolder import MANIFEST
+
+    cluster = load(run)
+    form = form or ENDINGS.get(out.suffix.lstrip(".").lower() if out else "", "html")
+    text = _written(cluster, form)
+    if out is not None and str(out) == "-":
+        click.echo(text, nl=False)
+        return
+    folder = run if run.is_dir() else run.parent
+    target = out or folder / f"report.{form}"
+    if out is None and (folder / MANIFEST).exists():
+        add_file(folder, target.name, text.encode())
+    else:
+        _write(target, text)
+    click.echo(str(target))
+
+
+def _written(cluster: Cluster, form: str) -> str:
+    from clusterwright.report.build import report
+
+    model = report(cluster)
+    if form == "html":
+        from clusterwright.report.page import html
+
+        return html(model)
+    from clusterwright.report.writers import as_json, markdown
+
+    return markdown(model) if form == "md" else as_json(model)
+
+
+def _write(target: Path, text: str) -> None:
+    """Write the file whole or not at all."""
+    from clusterwright.report.codes import FINDINGS
+
+    temporary = ""
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(21, "is a folder, not a file")
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except OSError as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        said = f"cannot be written: {error.strerror or error}"
+        finding = FINDINGS["REPORT-NOT-WRITABLE"].at(str(target), said, "choose another file with --out")
+        raise WorldError(finding) from None
