@@ -105,7 +105,8 @@ def _tree_s(payload: Floats, r: Floats, m: Floats, inside: Floats, outside: Floa
 @law(
     "fabric.all_reduce",
     formula="t0 + min(ring if m > 2: 2 (m-1) L + 2 (n-m) l + max(2 N (n-1)/n / B_in, 2 N (n-1)/n / (r B_nic)), "
-    "tree: 2 log2(m) (L + chunk/B_nic) + 2 (r-1) l + max(2 N (r-1)/r / B_in, 2 N (m-1)/m / (k r B_nic))), k = 1 if m = 2 else 0.565",
+    "tree: 2 log2(m) (L + chunk/B_nic) + 2 (r-1) l + max(2 N (r-1)/r / B_in, 2 N (m-1)/m / (k r B_nic))), "
+    "k = 1 if m = 2 else 0.565",
     unit="s",
     source=_SOURCE,
     valid=_VALID,
@@ -171,11 +172,17 @@ def _pass_s(
     return time
 
 
-_PASS = "t0 + (m-1) L + (n-m) l + max(N (n-1)/n / B_in, N (n-1)/n / (r B_nic))"
+_ONE_WAY = "t0 + (m-1) L + (n-m) l + max(N (n-1)/n / B_in, N (n-1)/n / (r B_nic))"
 
 
 @law(
-    "fabric.all_gather", formula=_PASS, unit="s", source=_SOURCE, valid=_VALID, spread=0.15, bounds=(0.0, float("inf"))
+    "fabric.all_gather",
+    formula=_ONE_WAY,
+    unit="s",
+    source=_SOURCE,
+    valid=_VALID,
+    spread=0.15,
+    bounds=(0.0, float("inf")),
 )
 def all_gather_s(
     payload_bytes: ArrayLike,
@@ -205,7 +212,7 @@ def all_gather_s(
 
 @law(
     "fabric.reduce_scatter",
-    formula=_PASS,
+    formula=_ONE_WAY,
     unit="s",
     source=_SOURCE,
     valid=_VALID,

@@ -23,7 +23,7 @@ All functions take arrays of shape (n,), one entry a candidate, and return such;
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from clusterwright.cluster import law
 
@@ -31,6 +31,7 @@ __all__ = [
     "bisection_bandwidth",
     "core_switches",
     "down_ports",
+    "fat_tree",
     "fits",
     "leaf_spine_cables",
     "leaf_switches",
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.float64] | float
 
 _HAIR = 1e-9
 _SUPERPOD = (
@@ -54,7 +56,7 @@ _SUPERPOD = (
 _VALID = "1 to radix^3/4 endpoints a plane at 1:1, even radix; equal switches on all tiers"
 
 
-def smallest_divisor(number: ArrayLike, least: ArrayLike) -> Floats:
+def smallest_divisor(number: Numbers, least: Numbers) -> Floats:
     """The smallest divisor of ``number`` that is at least ``least``; ``number`` itself where none is.
 
     Args:
@@ -91,7 +93,7 @@ def links_per_node(nics: Floats, nic_bandwidth_bytes_s: Floats, link_bandwidth_b
     source="a leaf's ports are split by the oversubscription asked for",
     count=True,
 )
-def up_ports(radix: ArrayLike, oversubscription: ArrayLike) -> Floats:
+def up_ports(radix: Numbers, oversubscription: Numbers) -> Floats:
     """Ports of a leaf towards the spines; half of them at 1:1."""
     share = 1.0 + np.maximum(np.asarray(oversubscription, dtype=np.float64), 1.0)
     ports: Floats = np.maximum(np.floor(np.asarray(radix) / share + _HAIR), 1.0)
@@ -105,7 +107,7 @@ def up_ports(radix: ArrayLike, oversubscription: ArrayLike) -> Floats:
     source="a leaf's ports are split by the oversubscription asked for",
     count=True,
 )
-def down_ports(radix: ArrayLike, oversubscription: ArrayLike) -> Floats:
+def down_ports(radix: Numbers, oversubscription: Numbers) -> Floats:
     """Ports of a leaf towards the nodes, so that down over up is never more than asked for."""
     up = up_ports(radix, oversubscription)
     ratio = np.maximum(np.asarray(oversubscription, dtype=np.float64), 1.0)
@@ -126,11 +128,11 @@ def leaf_switches(
     nodes: Floats,
     links: Floats,
     rails: Floats,
-    extra_links: ArrayLike,
+    extra_links: Numbers,
     radix: Floats,
     down: Floats,
-    planes: ArrayLike = 1.0,
-    flat: ArrayLike = 1.0,
+    planes: Numbers = 1.0,
+    flat: Numbers = 1.0,
 ) -> Floats:
     """Leaf switches of all planes.
 
@@ -166,7 +168,7 @@ def leaf_switches(
     source=_SUPERPOD,
     count=True,
 )
-def tiers(leaves: Floats, radix: Floats, planes: ArrayLike = 1.0) -> Floats:
+def tiers(leaves: Floats, radix: Floats, planes: Numbers = 1.0) -> Floats:
     """Tiers of switches; 0 without a network. Whether three are enough is :func:`fits`."""
     in_plane = leaves / planes
     few = np.where(in_plane <= 1.0, np.ceil(in_plane), 2.0)
@@ -175,7 +177,7 @@ def tiers(leaves: Floats, radix: Floats, planes: ArrayLike = 1.0) -> Floats:
 
 
 @law("fabric.pods", formula="ceil(leaves / (radix / 2)) with three tiers", unit="1", source=_SUPERPOD, count=True)
-def pods(leaves: Floats, tier_count: Floats, radix: Floats, planes: ArrayLike = 1.0) -> Floats:
+def pods(leaves: Floats, tier_count: Floats, radix: Floats, planes: Numbers = 1.0) -> Floats:
     """Pods of a plane: sets of leaves under common spines."""
     count: Floats = np.where(tier_count >= 3.0, np.ceil(leaves / planes / np.floor(radix / 2.0)), tier_count > 0.0)
     return count
@@ -188,7 +190,7 @@ def pods(leaves: Floats, tier_count: Floats, radix: Floats, planes: ArrayLike = 
     source=_SUPERPOD,
     count=True,
 )
-def fits(leaves: Floats, links: Floats, rails: Floats, down: Floats, radix: Floats, planes: ArrayLike = 1.0) -> Floats:
+def fits(leaves: Floats, links: Floats, rails: Floats, down: Floats, radix: Floats, planes: Numbers = 1.0) -> Floats:
     """1 where at most three tiers of these switches join all nodes, else 0."""
     held = np.ceil(leaves / planes / np.floor(radix / 2.0)) <= radix
     wide = links / planes / np.maximum(rails, 1.0) <= down
@@ -203,7 +205,7 @@ def fits(leaves: Floats, links: Floats, rails: Floats, down: Floats, radix: Floa
     valid=_VALID,
     count=True,
 )
-def spine_switches(leaves: Floats, tier_count: Floats, up: Floats, radix: Floats, planes: ArrayLike = 1.0) -> Floats:
+def spine_switches(leaves: Floats, tier_count: Floats, up: Floats, radix: Floats, planes: Numbers = 1.0) -> Floats:
     """Spine switches of all planes, so many that every leaf's uplinks spread evenly over them."""
     in_plane = leaves / planes
     two = smallest_divisor(up, in_plane * up / radix)
@@ -220,7 +222,7 @@ def spine_switches(leaves: Floats, tier_count: Floats, up: Floats, radix: Floats
     valid=_VALID,
     count=True,
 )
-def core_switches(leaves: Floats, tier_count: Floats, up: Floats, radix: Floats, planes: ArrayLike = 1.0) -> Floats:
+def core_switches(leaves: Floats, tier_count: Floats, up: Floats, radix: Floats, planes: Numbers = 1.0) -> Floats:
     """Core switches of all planes: one group of them for each spine of a pod."""
     half = np.floor(radix / 2.0)
     group = smallest_divisor(half, pods(leaves, tier_count, radix, planes) * half / radix)
@@ -236,7 +238,7 @@ def core_switches(leaves: Floats, tier_count: Floats, up: Floats, radix: Floats,
     count=True,
 )
 def node_leaf_cables(
-    nodes: Floats, links: Floats, extra_links: ArrayLike = 0.0, links_per_cable: ArrayLike = 1.0
+    nodes: Floats, links: Floats, extra_links: Numbers = 0.0, links_per_cable: Numbers = 1.0
 ) -> Floats:
     """Cables between endpoints and leaves; a cable is one link unless ``links_per_cable`` says otherwise."""
     count: Floats = np.ceil((nodes * links + extra_links) / links_per_cable)
@@ -250,7 +252,7 @@ def node_leaf_cables(
     source=_SUPERPOD,
     count=True,
 )
-def leaf_spine_cables(leaves: Floats, tier_count: Floats, up: Floats, links_per_cable: ArrayLike = 1.0) -> Floats:
+def leaf_spine_cables(leaves: Floats, tier_count: Floats, up: Floats, links_per_cable: Numbers = 1.0) -> Floats:
     """Cables between leaves and spines: every leaf has all its uplinks."""
     count: Floats = np.where(tier_count >= 2.0, np.ceil(leaves * up / links_per_cable), 0.0)
     return count
@@ -263,7 +265,7 @@ def leaf_spine_cables(leaves: Floats, tier_count: Floats, up: Floats, links_per_
     source=_SUPERPOD,
     count=True,
 )
-def spine_core_cables(spines: Floats, tier_count: Floats, radix: Floats, links_per_cable: ArrayLike = 1.0) -> Floats:
+def spine_core_cables(spines: Floats, tier_count: Floats, radix: Floats, links_per_cable: Numbers = 1.0) -> Floats:
     """Cables between spines and cores: half of a spine's ports go up."""
     count: Floats = np.where(tier_count >= 3.0, np.ceil(spines * np.floor(radix / 2.0) / links_per_cable), 0.0)
     return count
@@ -283,3 +285,56 @@ def bisection_bandwidth(
     crossing = np.where(tier_count >= 2.0, np.minimum(endpoints, leaves * up), endpoints)
     rate: Floats = crossing / 2.0 * link_bandwidth_bytes_s
     return rate
+
+
+def fat_tree(
+    *,
+    nodes: Floats,
+    nics: Floats,
+    radix: Floats,
+    ports_per_nic: Numbers = 1.0,
+    extra_endpoints: Numbers = 0.0,
+    planes: Numbers = 1.0,
+    links_per_cable: Numbers = 1.0,
+    oversubscription: Numbers = 1.0,
+    tiers_wanted: Numbers = 0.0,
+) -> dict[str, Floats]:
+    """All counts of a rail-optimised fat tree at once: the laws of this module in their order.
+
+    Args:
+        nodes: shape (n,), as all others or scalars.
+        nics: network cards of a node.
+        radix: ports of a switch.
+        ports_per_nic: links of a card, spread evenly over the planes.
+        extra_endpoints: further cards on the network, such as those of fabric managers.
+        planes: copies of the tree.
+        links_per_cable: logical links that one counted cable carries.
+        oversubscription: down over up at the leaves.
+        tiers_wanted: 1, 2 or 3; 0 lets the law choose. One tier for more endpoints than a switch has ports means
+            rails that are not joined: one switch a rail.
+
+    Returns:
+        ``leaf_switches spine_switches core_switches node_leaf_cables leaf_spine_cables spine_core_cables tiers
+        up_ports fits`` by name, shape (n,) each.
+    """
+    links, extra = nics * ports_per_nic, extra_endpoints * ports_per_nic
+    rails, wanted = np.maximum(links / planes, 1.0), np.asarray(tiers_wanted, dtype=np.float64)
+    up, down = up_ports(radix, oversubscription), down_ports(radix, oversubscription)
+    leaves = leaf_switches(nodes, links, rails, extra, radix, down, planes, (wanted <= 1.0).astype(np.float64))
+    apart = (wanted == 1.0) & (leaves > planes)
+    leaves = np.where(apart, rails * planes, leaves)
+    count = np.where(wanted > 0.0, wanted, tiers(leaves, radix, planes))
+    one_holds = nodes + np.ceil(extra / planes / rails) <= radix
+    enough = np.where(apart, one_holds, (count != 2.0) | (leaves / planes <= radix)) & (down >= 1.0)
+    spines = spine_switches(leaves, count, up, radix, planes)
+    return {
+        "leaf_switches": leaves,
+        "spine_switches": spines,
+        "core_switches": core_switches(leaves, count, up, radix, planes),
+        "node_leaf_cables": node_leaf_cables(nodes, links, extra, links_per_cable),
+        "leaf_spine_cables": leaf_spine_cables(leaves, count, up, links_per_cable),
+        "spine_core_cables": spine_core_cables(spines, count, radix, links_per_cable),
+        "tiers": count,
+        "up_ports": up,
+        "fits": fits(leaves, links, rails, down, radix, planes) * enough,
+    }
