@@ -52,7 +52,7 @@ UNKNOWN_PART = Code(
     "CATALOG-UNKNOWN-PART",
     "error",
     "the catalogue has no such part",
-    "Neither a name nor an alias. 'clusterwright catalog KIND' lists what there is; an overlay can add parts.",
+    "Neither a name nor an alias. 'clusterwright catalog list KIND' lists what there is; an overlay can add parts.",
 )
 UNKNOWN_FIELD = Code(
     "CATALOG-UNKNOWN-FIELD",
@@ -103,5 +103,5 @@ class PartNotFound(InputError):  # noqa: N818 - it reads better where it is caug
         self.name = name
         self.suggestions = tuple(suggestions)
         close = " or ".join(f"'{s}'" for s in suggestions)
-        hint = f"did you mean {close}?" if suggestions else f"'clusterwright catalog {kind.name}' lists all"
+        hint = f"did you mean {close}?" if suggestions else f"'clusterwright catalog list {kind.name}' lists all"
         super().__init__(UNKNOWN_PART.at(place, f"the catalogue has no {kind.singular} '{name}'", hint))

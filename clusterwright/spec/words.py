@@ -60,7 +60,7 @@ class Part(Form):
 
     def read(self, value: object, context: Context) -> str:
         """The canonical name."""
-        hint = f"'clusterwright catalog {self.kind}' lists them"
+        hint = f"'clusterwright catalog list {self.kind}' lists them"
         name = as_text(value, f"the name of {_a(self.singular)}", f"quote it, or see: {hint}")
         found = context.canonical(self.kind, name)
         if found is None:
