@@ -59,6 +59,8 @@ def load_catalog(overlays: Sequence[Path] = ()) -> Catalog:
         findings = [finding for overlay in read for finding in _check(catalog, overlay)]
     if findings:
         raise InputError(findings)
+    for overlay in read:
+        _canonical(catalog, overlay)
     return catalog
 
 
@@ -287,6 +289,16 @@ def _check_names(catalog: Catalog, table: Kind, name: str, raw: Any, overlay: Ov
                 suggestions = catalog.suggest(field.refers, asked)
                 findings += PartNotFound(kind_of(field.refers), asked, suggestions, place).findings
     return findings
+
+
+def _canonical(catalog: Catalog, overlay: Overlay) -> None:
+    """Replace aliases of parts that an overlay's parts name, so that names can be compared as texts."""
+    for kind, parts in overlay.parts.items():
+        fields = [f for f in KINDS[kind].fields if f.form == "part"]
+        for raw in parts.values():
+            for entry, refers in ((raw.get(f.path), f.refers) for f in fields):
+                if isinstance(entry, dict):
+                    entry["v"] = catalog.get(refers, str(entry["v"])).name
 
 
 def _spellings(parts: Mapping[str, Any], but: str) -> dict[str, str]:

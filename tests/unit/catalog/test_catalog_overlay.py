@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -311,3 +312,20 @@ def test_files_that_cannot_be_read(tmp_path: Path, make: str) -> None:
     with pytest.raises(InputError) as caught:
         load_catalog([path])
     assert [f.code for f in caught.value.findings] == ["CATALOG-FILE"]
+
+
+GUIDE = Path(__file__).parents[3] / "docs" / "concepts" / "catalog.md"
+
+
+def test_overlays_in_the_documentation_are_good(tmp_path: Path) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 3
+    catalog = load_catalog([overlay(tmp_path, block, f"{i}.yaml") for i, block in enumerate(blocks)])
+    assert catalog.get("server", "x1000-8")["power_w"] == 9600
+    assert catalog.planning("pue_air").value == 1.31
+    assert catalog.model("my-8b").parameters == pytest.approx(8.03e9, rel=1e-3)
+
+
+def test_aliases_of_named_parts_become_names(tmp_path: Path) -> None:
+    text = DATE + "servers:\n  s: {procurement: buy, accelerator: H100, gpus: 8}\n"
+    assert load(tmp_path, text).get("servers", "s").text("accelerator") == "h100-sxm-80gb"
