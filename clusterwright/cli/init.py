@@ -9,10 +9,7 @@ import click
 
 from clusterwright.errors import InputError
 
-__all__ = ["FIRST", "command", "examples"]
-
-FIRST = "first"
-"""The spec that is written when no example is named."""
+__all__ = ["command", "examples"]
 
 _FOLDERS = (Path(__file__).parents[1] / "examples", Path(__file__).parents[2] / "examples")
 """Where the examples lie: in an installed package, in the repository."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
@@ -70,7 +71,7 @@ _BY_UNIT = {
     "s": Dimensioned("time", 1.0, (), "<= 14 d"),
     "USD": Dimensioned("money", 1.0, (), "40-55M USD"),
     "USD/GPU-h": Dimensioned("gpu_hour_price", 1 / units.HOUR_S, (), "2.5 USD/h"),
-    "USD/year": Dimensioned("gpu_hour_price", 1 / units.YEAR_S, (), "3000000 USD/year"),
+    "USD/year": Dimensioned("gpu_hour_price", 1 / units.YEAR_S, (), "3M USD/year"),
     "USD/s": Dimensioned("gpu_hour_price", 1.0, (), "2.5 USD/h"),
     "USD/kWh": Dimensioned("energy_price", 1 / units.JOULE_PER_KWH, (), "$0.08/kWh"),
     "USD/kW/month": Dimensioned("power_rent", 1e-3 / units.MONTH_S, (), "184 USD/kW/month"),
@@ -89,10 +90,16 @@ _BY_UNIT = {
 
 
 def dimension_of(path: str) -> Dimensioned:
-    """How the value of a claim about ``path`` is written, from the ending of its last word."""
-    unit = units.unit_of(path)
-    if unit != "1":
-        return _BY_UNIT[unit]
+    """How the value of a claim about ``path`` is written, from the ending of its last word.
+
+    An amount of a year or of a run (``energy_j_per_year``, ``carbon_kg_run``) is written as the amount (``12 GWh``).
+    """
+    if units.unit_of(path) != "1":
+        return _BY_UNIT[units.unit_of(path)]
+    amount = units.unit_of(re.sub(r"_(per_year|run)$", "", path))
+    if amount != "1":
+        how = _BY_UNIT[amount]
+        return replace(how, words=(*how.words, "/year", "per year", "a year"))
     last = path.rsplit(".", 1)[-1]
     if any(word in last for word in _SHARES):
         return Dimensioned("fraction", 1.0, (), ">= 80 %")
@@ -165,13 +172,13 @@ def read_claim(path: str, written: object, context: Context) -> tuple[float, flo
         value = written.strip()
         for word in sorted(how.words, key=len, reverse=True):
             value = str(value).removesuffix(word).strip()
+    parse = partial(units.parse_range, dimension=how.dimension, currencies=context.rates_for(how.dimension))
     try:
-        low, high = units.parse_range(value, how.dimension, context.rates_for(how.dimension))
+        low, high = parse(value)
     except units.UnitError as error:
-        found = unit_problem(error, written, how.dimension, context)
-        given = found.context or {}
+        code = unit_problem(error, value, how.dimension, parse).type
         hint = f"a claim about {path} is written like '{how.example}'"
-        raise problem(found.type, str(given["message"]), str(given["hint"]) or hint, at=("value",)) from None
+        raise problem(code, error.message, hint, at=("value",)) from None
     if how.dimension == "fraction":
         high = min(high, 1.0)
     scale: Callable[[float], float] = lambda x: x if math.isinf(x) else x / how.scale  # noqa: E731  # two uses, one line

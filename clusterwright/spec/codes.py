@@ -36,7 +36,11 @@ _DOCUMENTED = (
         "unknown key",
         "The key means nothing at this place. Keys are never ignored, as a misspelt limit would be no limit.",
     ),
-    ("SPEC-UNKNOWN-PART", "unknown part", "The catalogue has no such part ('clusterwright catalog list KIND' lists them)."),
+    (
+        "SPEC-UNKNOWN-PART",
+        "unknown part",
+        "The catalogue has no such part ('clusterwright catalog list KIND' lists them).",
+    ),
     ("SPEC-UNKNOWN-WORD", "unknown word", "The value is not one of the words that this key takes."),
     (
         "SPEC-UNIT",

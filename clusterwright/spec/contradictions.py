@@ -35,6 +35,7 @@ def contradictions(spec: Spec, context: Context) -> list[Finding]:
         *_names(spec),
         *_workloads(spec),
         *_compute(spec, context),
+        *_storage(spec, context),
         *_sites(spec),
         *_limits(spec),
         *_claims(spec),
@@ -130,7 +131,7 @@ def _compute(spec: Spec, context: Context) -> Iterator[_Clash]:
         named = [s for s in catalog.parts("servers") if s.text("accelerator") in compute.accelerators]
         if not named:
             said = f"no server of the catalogue carries {' or '.join(compute.accelerators)}"
-            yield _Clash("compute.accelerators", said, "'clusterwright catalog servers' shows what there is")
+            yield _Clash("compute.accelerators", said, "'clusterwright catalog list servers' shows what there is")
         yield from _whole_nodes(spec, named)
 
 
@@ -152,6 +153,19 @@ def _whole_nodes(spec: Spec, servers: Iterable[Part]) -> Iterator[_Clash]:
             below = gpus - gpus % size
             said = f"{gpus:,} accelerators do not fill whole servers, which carry {carried}"
             yield _Clash(path, said, f"write {below:,} or {below + size:,}")
+
+
+def _storage(spec: Spec, context: Context) -> Iterator[_Clash]:
+    """A storage system named for a tier that it does not serve."""
+    for key, tiers in (("parallel", ("parallel",)), ("object", ("object", "archive"))):
+        name = getattr(spec.storage, key)
+        if name is None:
+            continue
+        tier = context.catalog.get("storage", name).text("tier")
+        if tier not in tiers:
+            fitting = [p.name for p in context.catalog.parts("storage") if p.text("tier") in tiers]
+            said = f"{name} is {tier} storage, not {' or '.join(tiers)} storage"
+            yield _Clash(f"storage.{key}", said, f"one of {', '.join(fitting)}")
 
 
 # --- sites and limits ---

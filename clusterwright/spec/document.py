@@ -49,7 +49,8 @@ class Spec(Section):
     version: Annotated[int, _Version(1_000_000, "1")] = Field(description="Version of this grammar.")
     name: Annotated[str, Name("llm-70b")] = Field(description="Of the cluster, and of the folder of its design.")
     objective: Annotated[dict[str, float], Weights("objective", OBJECTIVES)] = Field(
-        default_factory=lambda: {"cost": 1.0}, description="What is made small among the designs that hold every limit; `auto` is cost."
+        default_factory=lambda: {"cost": 1.0},
+        description="What is made small among designs that hold every limit; `auto` is cost.",
     )
     currency: Annotated[str, Part("currencies", "currency", "EUR")] = Field(
         "USD", description="Currency of what is printed; amounts can be written in any currency of the catalogue."

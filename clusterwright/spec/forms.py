@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from pydantic_core import PydanticCustomError, core_schema
 
@@ -27,31 +28,57 @@ __all__ = [
     "Form",
     "Number",
     "Quantity",
+    "Wrong",
     "as_text",
     "did_you_mean",
     "finite",
+    "printable",
     "problem",
+    "problems",
     "quantity_pattern",
     "read_quantity",
     "shown",
     "unit_problem",
 ]
 
+DIGITS = r"(\d[\d_,]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
+SCALE = r"(k|K|M|B|bn|T|million|billion)"
 _TYPES = {bool: "true or false", dict: "a mapping", list: "a list", type(None): "nothing", str: "text"}
 
 
+class Wrong(NamedTuple):
+    """One thing that is wrong; ``at`` is its place below the field that is being read."""
+
+    code: str
+    message: str
+    hint: str = ""
+    at: tuple[str | int, ...] = ()
+
+
 def problem(code: str, message: str, hint: str = "", at: tuple[str | int, ...] = ()) -> PydanticCustomError:
-    """An error that becomes a finding; ``at`` is the place below the field that is being read."""
-    return PydanticCustomError(code, "{message}", {"message": message, "hint": hint, "at": at})
+    """An error that becomes a finding; the arguments are those of :class:`Wrong`."""
+    return problems([Wrong(code, message, hint, at)])
+
+
+def problems(wrongs: Sequence[Wrong]) -> PydanticCustomError:
+    """An error that becomes several findings."""
+    return PydanticCustomError(wrongs[0].code, "{message}", {"message": wrongs[0].message, "wrongs": tuple(wrongs)})
 
 
 def shown(value: object) -> str:
     """A value as it is quoted in a message: short, and nothing in it that a terminal would obey."""
     if type(value) in _TYPES and not isinstance(value, str):
         return str(value).lower() if isinstance(value, bool) else _TYPES[type(value)]
-    text = str(value) if not isinstance(value, int) or abs(value) < 10**18 else f"a number of {len(str(value))} digits"
-    text = "".join(c if c.isprintable() else "?" for c in text[:80])
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, int) and abs(value) >= 10**18:
+        text = f"a number of {len(text)} digits"
+    text = printable(text[:80])
     return f"'{text if len(text) <= 60 else text[:57] + '...'}'"
+
+
+def printable(text: str) -> str:
+    """The text without anything that a terminal would obey."""
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def did_you_mean(word: str, among: Sequence[str], cutoff: float = 0.6) -> str:
@@ -166,7 +193,7 @@ class Quantity(Form):
     def read(self, value: object, context: Context) -> float:
         """The quantity in its SI unit."""
         hint = f"write it like '{self.example}'"
-        number = read_quantity(finite(value, hint), self.dimension, context)
+        number = read_quantity(finite(value, hint), self.dimension, context, self.example)
         least = 0.0 if self.zero else math.ulp(0.0)
         return Bounds(least, self.most, lambda x: units.human_as(x, self.unit), hint).check(number, value)
 
@@ -182,30 +209,42 @@ class Quantity(Form):
         return f"{self.dimension.replace('_', ' ')}, such as `{self.example}`"
 
 
-def read_quantity(value: object, dimension: str, context: Context) -> float:
-    """Parse a quantity; a unit that is missing or wrong is told apart from a magnitude that is absurd."""
+def read_quantity(value: object, dimension: str, context: Context, example: str = "") -> float:
+    """Parse a quantity; a unit that is missing or wrong is told apart from a magnitude that is absurd.
+
+    Args:
+        value: as written.
+        dimension: a key of :data:`clusterwright.units.DIMENSIONS`.
+        context: for exchange rates.
+        example: how a person writes it; its unit is proposed where one is missing.
+    """
     try:
         return units.parse(value, dimension, context.rates_for(dimension))
     except units.UnitError as error:
-        raise unit_problem(error, value, dimension, context) from None
+        hint = error.hint
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if dimension == "fraction" and 1 < value <= 100:
+                hint = f"write '{value:g} %'"
+            elif example and value >= 0:
+                hint = f"add one, such as '{value:g} {re.sub(DIGITS, '', example, count=1).strip(' $')}'"
+        told = units.UnitError(error.message, hint)
+        parse = partial(units.parse, dimension=dimension, currencies=context.rates_for(dimension))
+        raise unit_problem(told, value, dimension, parse) from None
 
 
-def unit_problem(error: units.UnitError, value: object, dimension: str, context: Context) -> PydanticCustomError:
+def unit_problem(
+    error: units.UnitError, value: object, dimension: str, parse: Callable[[str], object]
+) -> PydanticCustomError:
     """The finding of a :class:`UnitError`: by type, by unit, or by range when the unit itself is right."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return problem("SPEC-TYPE", error.message, error.hint)
     if isinstance(value, str):
-        one_of_it = re.sub(r"[+-]?\d[\d_,.]*([eE][+-]?\d+)?", "1", value[:200], count=1)
         try:
-            units.parse(one_of_it, dimension, context.rates_for(dimension))
+            parse(re.sub(r"(?<![\w.])[+-]?\d[\d_,.]*([eE][+-]?\d+)?", "1", value[:200]))
         except units.UnitError:
             return problem("SPEC-UNIT", error.message, error.hint)
         return problem("SPEC-RANGE", error.message, error.hint)
     return problem("SPEC-RANGE" if "" in units.DIMENSIONS[dimension].units else "SPEC-UNIT", error.message, error.hint)
-
-
-DIGITS = r"(\d[\d_,]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
-SCALE = r"(k|K|M|B|bn|T|million|billion)"
 
 
 def quantity_pattern(dimension: str, currencies: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from clusterwright.spec.codes import FINDINGS, PROBLEM_CODES
 from clusterwright.spec.context import Context, context_of
 from clusterwright.spec.contradictions import contradictions
 from clusterwright.spec.document import Spec
-from clusterwright.spec.forms import did_you_mean, shown
+from clusterwright.spec.forms import Wrong, did_you_mean, printable, shown
 from clusterwright.spec.grammar import section_at, where_known
 from clusterwright.spec.migrate import VERSION, migrate, supported
 from clusterwright.spec.overrides import override
@@ -50,7 +51,7 @@ def load_spec(path: Path | str, overrides: Sequence[str] = (), catalog: Catalog 
             document = read_yaml(Path(path))
     else:
         document = Document(str(path), problems=[data])
-    raise InputError(_problems(document))
+    raise InputError(_in_order(_problems(document)))
 
 
 def read_spec(
@@ -64,11 +65,12 @@ def read_spec(
         if not findings:
             said = f"a spec is a mapping of keys, not {shown(document.value)}"
             findings = [FINDINGS["SPEC-TYPE"].at(document.place(()), said, "start from 'clusterwright init'")]
-        raise InputError(findings)
+        raise InputError(_in_order(findings))
     findings += override(document, overrides)
     findings += _version(document)
     if not any(f.code in ("SPEC-VERSION", "SPEC-ALIASES") for f in findings):
-        document.value = migrate(document.value) if document.value.get("version") != VERSION else document.value
+        if _is_version(document.value.get("version")):
+            document.value = migrate(document.value)
         spec, more = _understand(document, Context(catalog) if catalog is not None else context_of(None))
         findings += more
         if spec is not None and not findings:
@@ -79,12 +81,18 @@ def read_spec(
 
 
 def _problems(document: Document) -> list[Finding]:
-    return [FINDINGS[PROBLEM_CODES[p.kind]].at(p.place, p.message, p.hint) for p in document.problems]
+    found = []
+    for problem in document.problems:
+        deep = problem.kind == "syntax" and "nesting depth" in problem.message  # the YAML library's own limit
+        code = "SPEC-TOO-DEEP" if deep else PROBLEM_CODES[problem.kind]
+        found.append(FINDINGS[code].at(problem.place, problem.message, problem.hint))
+    return found
 
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
     """By position; the first :data:`MOST_FINDINGS` and how many more there are."""
-    unique = list(dict.fromkeys(findings))
+    clean = (replace(f, message=printable(f.message), hint=printable(f.hint)) for f in findings)
+    unique = list(dict.fromkeys(clean))
     unique.sort(key=lambda f: (f.place.line, f.place.column) if isinstance(f.place, Place) else (0, 0))
     if len(unique) <= MOST_FINDINGS:
         return unique
@@ -93,10 +101,14 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
     return [*unique[:MOST_FINDINGS], last]
 
 
+def _is_version(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value in supported()
+
+
 def _version(document: Document) -> list[Finding]:
     """A version that cannot be read makes every other finding meaningless."""
     version = document.value.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version in supported():
+    if not isinstance(version, int) or isinstance(version, bool) or _is_version(version):
         return []
     names = ", ".join(map(str, supported()))
     hint = f"this program reads version {names}: write 'version: {VERSION}'"
@@ -117,12 +129,12 @@ def _understand(document: Document, context: Context) -> tuple[Spec | None, list
             spec = Spec.model_validate(tree, context=context)
         except ValidationError as error:
             details = error.errors(include_url=False, include_input=False)
-            paths = [_path_of(detail) for detail in details]
             if attempt == 0:
-                findings += [_finding(d, p, document) for d, p in zip(details, paths, strict=True)]
+                findings += [finding for detail in details for finding in _findings(detail, document)]
             tree = copy.deepcopy(tree)
-            for detail, path in zip(details, paths, strict=True):
-                _prune(tree, path, missing=detail["type"] == "missing")
+            for detail in details:
+                for at in _inner(detail):
+                    _prune(tree, (*detail["loc"], *at), missing=detail["type"] == "missing")
         else:
             spec._document = document
             findings += contradictions(spec, context)
@@ -130,9 +142,9 @@ def _understand(document: Document, context: Context) -> tuple[Spec | None, list
     return None, findings
 
 
-def _path_of(detail: ErrorDetails) -> Keys:
-    at = detail.get("ctx", {}).get("at", ())
-    return (*detail["loc"], *at)
+def _inner(detail: ErrorDetails) -> list[Keys]:
+    """The places of an error below its location."""
+    return [wrong.at for wrong in detail.get("ctx", {}).get("wrongs", ())] or [()]
 
 
 def _prune(tree: Any, path: Keys, *, missing: bool) -> None:
@@ -154,19 +166,25 @@ def _has(tree: Any, part: str | int) -> bool:
     return isinstance(tree, list) and isinstance(part, int) and part < len(tree)
 
 
-def _finding(detail: ErrorDetails, path: Keys, document: Document) -> Finding:
-    """The finding of one error of the validation."""
-    kind, context = detail["type"], detail.get("ctx", {})
+def _findings(detail: ErrorDetails, document: Document) -> list[Finding]:
+    """The findings of one error of the validation."""
+    kind, path = detail["type"], detail["loc"]
     if kind in FINDINGS:
-        place = document.key_place(path) if kind == "SPEC-UNKNOWN-KEY" else document.place(path)
-        return FINDINGS[kind].at(place, context["message"], context["hint"])
+        return [_said(wrong, path, document) for wrong in detail["ctx"]["wrongs"]]
     if kind == "extra_forbidden":
-        return _unknown_key(path, document)
+        return [_unknown_key(path, document)]
     if kind == "missing":
-        return _missing(path, document)
+        return [_missing(path, document)]
     if kind in ("list_type", "too_short", "model_type", "model_attributes_type"):
-        return _wrong_type(kind, path, document)
+        return [_wrong_type(kind, path, document)]
     raise TypeError(f"no finding for the error {kind} at {quote(path)}: {detail['msg']}")
+
+
+def _said(wrong: Wrong, path: Keys, document: Document) -> Finding:
+    """The finding of what a form found wrong."""
+    whole = (*path, *wrong.at)
+    place = document.key_place(whole) if wrong.code == "SPEC-UNKNOWN-KEY" else document.place(whole)
+    return FINDINGS[wrong.code].at(place, wrong.message, wrong.hint)
 
 
 def _unknown_key(path: Keys, document: Document) -> Finding:

@@ -10,7 +10,7 @@ from clusterwright.findings import Finding
 from clusterwright.source import Document, Place, read_yaml
 from clusterwright.spec.codes import FINDINGS, PROBLEM_CODES
 from clusterwright.spec.document import path_of
-from clusterwright.spec.forms import shown
+from clusterwright.spec.forms import printable, shown
 from clusterwright.spec.section import is_auto
 
 __all__ = ["override"]
@@ -32,7 +32,7 @@ def override(document: Document, overrides: Sequence[str]) -> list[Finding]:
 
 def _lay_one(document: Document, text: str) -> list[Finding]:
     written, sign, value_text = text.partition("=")
-    place = Place(f"--set {written.strip()}")
+    place = Place(f"--set {printable(written.strip())}")
     try:
         path = path_of(written.strip())
     except ValueError:
@@ -40,8 +40,9 @@ def _lay_one(document: Document, text: str) -> list[Finding]:
     if not sign or not path or isinstance(path[0], int):
         return [FINDINGS["SPEC-SET"].at(Place("--set"), f"{shown(text)} is not 'path=value'", _HINT)]
     read = read_yaml(Path(str(place)), value_text)
-    if [p.kind for p in read.problems] == ["syntax"] and value_text.strip()[0] not in "[{\"'":
-        read = Document(str(place), value_text.strip(), {(): place})
+    plain = value_text.strip()
+    if [p.kind for p in read.problems] == ["syntax"] and plain and not plain.startswith(("[", "{", '"', "'")):
+        read = Document(str(place), plain, {(): place})
     if read.problems:
         return [FINDINGS[PROBLEM_CODES[p.kind]].at(place, p.message, p.hint or _HINT) for p in read.problems]
     if not _put(document.value, path, read.value):

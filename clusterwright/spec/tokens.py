@@ -26,7 +26,10 @@ class Tokens(Form):
         text = finite(value, hint)
         if isinstance(text, str):
             text = re.sub(r"\s*\btokens?\s*$", "", re.sub(r"(?<=[kMBT])tokens?\s*$", "", text[:200]))
-        number = read_quantity(text, "count", context)
+            text = read_quantity(text, "count", context)
+        if isinstance(text, bool) or not isinstance(text, int | float):
+            raise problem("SPEC-TYPE", f"expected a number of tokens, not {shown(value)}", hint)
+        number = float(text)
         return Bounds(1.0, self.most, lambda x: f"{x:g} tokens", hint).check(number, value)
 
     def schema(self, context: Context) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from clusterwright.catalog import KINDS, DimensionsError, ModelArchitecture, from_dimensions
 from clusterwright.spec.compute import MOST_GPUS
 from clusterwright.spec.context import Context
-from clusterwright.spec.forms import Count, Form, Quantity, finite, problem, shown
+from clusterwright.spec.forms import Count, Form, Quantity, Wrong, finite, problem, problems, shown
 from clusterwright.spec.section import Section
 from clusterwright.spec.tokens import Batch, BatchSize, Tokens
 from clusterwright.spec.words import Name, Part, Reserved, Word
@@ -29,7 +29,7 @@ AUTO_BATCH_TOKENS = 4e6
 AUTO_BATCHES = 100.0
 """Steps that a run has at least when no global batch is given."""
 MOST_SEQUENCE = 100_000_000
-MOST_TOKENS = 1e17
+MOST_TOKENS = 1e15
 _DIMENSION_TYPES = ["number", "string", "boolean"]
 
 
@@ -65,9 +65,7 @@ class Model(Form):
         try:
             return AskedModel(name, from_dimensions(written, name))
         except DimensionsError as error:
-            key, message, hint = error.errors[0]
-            code = _dimension_code(key, written)
-            raise problem(code, f"{key}: {message}", hint, at=(key,) if key in written else ()) from None
+            raise problems([_wrong_dimension(*one, written) for one in error.errors]) from None
 
     def schema(self, context: Context) -> dict[str, Any]:
         """Text, or an object of dimensions."""
@@ -88,6 +86,11 @@ class Model(Form):
             "name of a model of the catalogue, such as `llama-3-70b`, or a mapping of dimensions, such as "
             "`{layers: 80, hidden: 8192, heads: 64, kv_heads: 8, ffn_hidden: 28672, vocab: 128256}`"
         )
+
+
+def _wrong_dimension(key: str, message: str, hint: str, written: Mapping[str, object]) -> Wrong:
+    said = f"{shown(key)} {message}" if message.startswith("is ") else f"{key}: {message}"
+    return Wrong(_dimension_code(key, written), said, hint, (key,) if key in written else ())
 
 
 def _dimension_code(key: str, written: Mapping[str, object]) -> str:
