@@ -42,7 +42,10 @@ def command() -> None:
 @output_options()
 @overlay_option
 def list_parts(kind: str | None, output: str, overlays: tuple[Path, ...]) -> None:
-    """List the parts of a KIND (accelerators, servers, ...), or the kinds when none is named."""
+    """List the parts of a KIND, or the kinds.
+
+    A kind is accelerators, servers, models ...; without one the kinds themselves are listed.
+    """
     from clusterwright.catalog import KINDS
 
     catalog = open_catalog(overlays)
@@ -105,7 +108,10 @@ def _said(key: str, fact: Fact) -> str:
 @output_options()
 @overlay_option
 def show_part(name: str, kind: str | None, output: str, overlays: tuple[Path, ...]) -> None:
-    """Show every value of the part NAME with its source, date and status."""
+    """Show the values of a part with their sources.
+
+    Each has a date and a status, notes where sources disagree, and what the others say. Rental offers follow.
+    """
     part = _find(open_catalog(overlays), name, kind)
     values = _values(part)
     document: dict[str, Any] = {

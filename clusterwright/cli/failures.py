@@ -49,7 +49,9 @@ def answer(error: Exception, words: Sequence[str]) -> int:
         return error.exit_code
     if isinstance(error, OSError) and error.errno in _WORLD:
         place = str(error.filename or "")
-        say([FINDINGS["CLI-WORLD"].at(place, error.strerror or str(error), "choose another folder with --out")])
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        hint = "free some space, or write elsewhere" if full else "write elsewhere, or change who may write there"
+        say([FINDINGS["CLI-WORLD"].at(place, error.strerror or str(error), hint)])
         return EXIT_WORLD
     path = write_crash_file(error, words)
     hint = f"please report it with the crash file {path}" if path else "please report it with the text above"
