@@ -213,10 +213,10 @@ def sankey(data: Mapping[str, Any], width: int) -> str:
         _band_between(canvas, (left, at), (right, 26 + top), height, FLOW_COLOURS.get(end["key"], GREY))
         canvas.rect(right, 26 + top, 8, max(1.5, height), fill=FLOW_COLOURS.get(end["key"], GREY))
         middle = 26 + top + height / 2
-        canvas.text(right + 14, middle - 1, number("x_w", end["value"]), bold=True)
-        canvas.muted(
-            right + 14, middle + 14, f"{end['label']}, {end['value'] / data['meter']:.1%}", most=width - right - 14
+        canvas.text(
+            right + 14, middle - 1, f"{number('x_w', end['value'])} · {end['value'] / data['meter']:.1%}", bold=True
         )
+        canvas.muted(right + 14, middle + 14, end["label"], most=width - right - 14)
         at += height
     canvas.rect(left - 8, start, 8, SANKEY_PX, fill=INK)
     canvas.text(left - 8, start - 10, f"{number('x_w', data['meter'])} at the meter", size=13, bold=True)

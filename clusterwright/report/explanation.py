@@ -135,6 +135,9 @@ def _is_cell(cluster: Cluster, query: str) -> bool:
     return match["column"] in table.columns and match["row"] in _names(table.columns)
 
 
+_UNSAID = Provenance("assumption", note="the table does not say where this column comes from")
+
+
 def _names(columns: Mapping[str, list[Any]]) -> list[Any]:
     return columns.get("name") or columns.get("line") or columns.get("component") or []
 
@@ -211,7 +214,7 @@ class _Walk:
             raise KeyError(f"nothing is called '{path}'")
         table = self.cluster.tables[name]
         about = SCHEMA[name][column]
-        origin = table.provenance.get(column, Provenance("assumption", note="the table does not say where this column comes from"))
+        origin = table.provenance.get(column, _UNSAID)
         inputs, cut = self._inputs(origin, path, depth)
         words = about.meaning
         values = table[column]
