@@ -61,7 +61,7 @@ def test_nothing_close_says_how_to_list() -> None:
     with pytest.raises(PartNotFound) as caught:
         CATALOG.get("regions", "qqqqqqqq")
     assert caught.value.suggestions == ()
-    assert "catalog regions" in caught.value.findings[0].hint
+    assert "catalog list regions" in caught.value.findings[0].hint
     assert CATALOG.suggest("regions", "///") == []
 
 
