@@ -6,6 +6,7 @@ The pages are committed, so that they can be read without building anything; a t
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def _paragraphs(text: str) -> Iterator[str]:
     """Click's help text as Markdown; a paragraph marked with backspace keeps its lines."""
     for paragraph in text.strip().split("\n\n"):
         if paragraph.lstrip().startswith("\b"):
-            yield "```text\n" + paragraph.lstrip().removeprefix("\b").strip("\n") + "\n```"
+            yield f"```text\n{textwrap.dedent(paragraph.lstrip().removeprefix(chr(8)).strip(chr(10)))}\n```"
         else:
             yield _escape(" ".join(paragraph.split()))
         yield ""
