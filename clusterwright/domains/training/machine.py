@@ -35,6 +35,10 @@ NETWORK_EFFICIENCY = 0.94
 """Share of the link rate that collectives reach where the design does not say (46 to 48 of 50 GB/s are seen)."""
 
 
+SLOWEST_NETWORK_BYTES_S = 1.25e8
+"""A server without a card for the compute fabric still has 1 Gb/s Ethernet."""
+
+
 @dataclass(frozen=True)
 class Fleet:
     """Distinct machines, and which of them each candidate has.
@@ -72,35 +76,41 @@ def fleet_of(frame: Frame, j: int, precision: str, gpus: Floats) -> Fleet:
 
 
 def _columns(frame: Frame, j: int, precision: str) -> dict[str, Floats]:
-    peak, bf16 = np.maximum(frame[f"training[{j}].peak_flops"], 1.0), frame["accelerator.peak_bf16_flops"]
-    bf16 = np.where(bf16 > 0, bf16, peak)
-    width = BYTES_PER_ELEMENT[precision]
-    best16 = _achievable(frame, "accelerator.achievable_bf16_flops", bf16, ACHIEVABLE_DEFAULT)
-    narrow = best16 / bf16 * (NARROW_PENALTY if width < 2.0 else 1.0)
-    best = _achievable(frame, f"training[{j}].achievable_flops", peak, narrow)
-    note = "best measured matrix product; where none is known at this precision, its fraction of the peak in BF16"
-    frame.give(f"training[{j}].product_flops", best, Provenance("catalog", place="accelerator achievable", note=note))
-    link = np.minimum(frame["server.nic_bandwidth_bytes_s"], frame["fabric.link_bandwidth_bytes_s"])
-    reached = frame.get("fabric.rdma_efficiency", NETWORK_EFFICIENCY) / np.maximum(
-        frame["fabric.oversubscription"], 1.0
-    )
-    network = frame["server.nics"] * link / frame["server.gpus"] * reached
+    """The columns of :class:`Machines`, shape (n,) each, in its order."""
+    peak, best, best16 = _rates(frame, j, precision)
     made = {
         "memory_bytes": frame["accelerator.memory_bytes"],
         "memory_bandwidth_bytes_s": frame["accelerator.memory_bandwidth_bytes_s"],
         "peak_flops": peak,
         "achievable_flops": best,
         "achievable_bf16_flops": best16,
-        "bytes_per_element": np.full(frame.n, width),
+        "bytes_per_element": np.full(frame.n, BYTES_PER_ELEMENT[precision]),
         "domain": np.maximum(frame["accelerator.scaleup_domain"], 1.0),
         "scaleup_bytes_s": frame["accelerator.scaleup_bandwidth_bytes_s"],
-        "network_bytes_s": network,
+        "network_bytes_s": _network_bytes_s(frame),
         "latency_s": frame["fabric.latency_s"],
     }
     return {f.name: np.asarray(made[f.name], dtype=np.float64) for f in fields(Machines)}
 
 
-def _achievable(frame: Frame, path: str, peak: Floats, fraction: Floats | float) -> Floats:
-    """The measured rate where there is one, else a fraction of the peak."""
-    measured = frame.get(path, 0.0)
-    return np.where(measured > 0, np.minimum(measured, peak), peak * fraction)
+def _rates(frame: Frame, j: int, precision: str) -> tuple[Floats, Floats, Floats]:
+    """Peak, best product at the precision, best product in BF16; what was not measured is inferred."""
+    peak, bf16 = np.maximum(frame[f"training[{j}].peak_flops"], 1.0), frame["accelerator.peak_bf16_flops"]
+    bf16 = np.where(bf16 > 0, bf16, peak)
+    narrow = NARROW_PENALTY if BYTES_PER_ELEMENT[precision] < 2.0 else 1.0
+    here, there = frame.get(f"training[{j}].achievable_flops", 0.0), frame.get("accelerator.achievable_bf16_flops", 0.0)
+    fraction = np.where(here > 0, here / peak / narrow, ACHIEVABLE_DEFAULT)
+    fraction16 = np.minimum(np.where(there > 0, there / bf16, fraction), 1.0)
+    best = np.minimum(np.where(here > 0, here, peak * fraction16 * narrow), peak)
+    note = "best measured matrix product; where none is known at this precision, its fraction of the peak in BF16"
+    frame.give(f"training[{j}].product_flops", best, Provenance("catalog", place="accelerator achievable", note=note))
+    return peak, best, bf16 * fraction16
+
+
+def _network_bytes_s(frame: Frame) -> Floats:
+    """What one accelerator's share of the network cards carries in collectives, one direction."""
+    link = np.minimum(frame["server.nic_bandwidth_bytes_s"], frame["fabric.link_bandwidth_bytes_s"])
+    said = frame.get("fabric.rdma_efficiency", 0.0)
+    reached = np.where(said > 0, said, NETWORK_EFFICIENCY) / np.maximum(frame["fabric.oversubscription"], 1.0)
+    share = frame["server.nics"] / np.maximum(frame["server.gpus"], 1.0)
+    return np.maximum(share * link * reached, SLOWEST_NETWORK_BYTES_S)
