@@ -1,0 +1,82 @@
+"""Spare nodes: the fewest that keep the asked number of nodes up for the asked share of the time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from clusterwright.cluster import Floats, law
+
+__all__ = ["enough_nodes", "enough_nodes_up", "spare_nodes"]
+
+LARGE = 600.0
+"""Mean number of nodes down from which the normal approximation is used: its error is below one node there."""
+
+
+@law(
+    "reliability.spare_nodes",
+    formula="min k: sum_{i >= n} C(n+k, i) a^i (1-a)^(n+k-i) >= target, rounded up to whole systems",
+    unit="1",
+    source="binomial: nodes fail and come back independently; normal approximation for more than 600 nodes down",
+    count=True,
+)
+def spare_nodes(nodes: Floats, availability: Floats, target: Floats, system_nodes: Floats) -> Floats:
+    """Spare nodes of one site.
+
+    Args:
+        nodes: nodes that must be up, shape (n,).
+        availability: of one node, shape (n,).
+        target: share of time in which ``nodes`` are to be up, shape (n,).
+        system_nodes: nodes of one rack-scale system, bought whole; 1 for single servers, shape (n,).
+    """
+    fewest = _each_once(lambda n, a, t: float(_fewest(int(n), a, t)), nodes, availability, target)
+    return np.ceil(fewest / system_nodes - 1e-9) * system_nodes
+
+
+@law(
+    "reliability.enough_nodes_up",
+    formula="sum_{i >= n} C(n+k, i) a^i (1-a)^(n+k-i)",
+    unit="1",
+    source="binomial: nodes fail and come back independently",
+    bounds=(0.0, 1.0),
+)
+def enough_nodes_up(nodes: Floats, spares: Floats, availability: Floats) -> Floats:
+    """Share of time in which the asked number of nodes is up, spares stepping in."""
+    return _each_once(lambda n, k, a: enough_nodes(int(n), int(k), a), nodes, spares, availability)
+
+
+def _each_once(function: Callable[[float, float, float], float], *columns: Floats) -> Floats:
+    """Call ``function`` once for each different row; candidates share most of theirs."""
+    kinds, where = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    results = np.array([function(*map(float, kind)) for kind in kinds.T], dtype=np.float64)
+    return results[where.reshape(-1)]
+
+
+def enough_nodes(nodes: int, spares: int, availability: float) -> float:
+    """Probability that at most ``spares`` of ``nodes + spares`` nodes are down."""
+    down, total = 1.0 - availability, nodes + spares
+    if down <= 0.0 or nodes <= 0:
+        return 1.0
+    if total * down > LARGE:
+        deviation = math.sqrt(total * down * availability)
+        return 0.5 * math.erfc((total * down - spares - 0.5) / deviation / math.sqrt(2.0))
+    i = np.arange(1, spares + 1)
+    steps = (total - i + 1) / i * (down / availability)
+    first = math.exp(total * math.log(availability))
+    return min(1.0, first * (1.0 + float(np.cumprod(steps).sum())))
+
+
+@lru_cache(maxsize=65536)
+def _fewest(nodes: int, availability: float, target: float) -> int:
+    """The fewest spares, by bisection: more spares never make it worse."""
+    high = 1
+    while enough_nodes(nodes, high, availability) < target and high < 10 * nodes + 100:
+        high *= 2
+    low = -1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough_nodes(nodes, middle, availability) >= target else (middle, high)
+    return high

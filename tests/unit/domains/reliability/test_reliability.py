@@ -1,0 +1,97 @@
+"""Failures, checkpoints and spares against published formulas and hand calculations."""
+
+import numpy as np
+import pytest
+
+from clusterwright.domains.reliability import daly_interval, enough_nodes, ettr, spare_nodes, young_interval
+from clusterwright.domains.reliability.rates import mtti, node_availability, node_failure_rate
+
+DAY = 86400.0
+
+
+def a(*values: float) -> np.ndarray:
+    return np.array(values, dtype=float)
+
+
+def per_node(rate_per_1000_node_days: float) -> np.ndarray:
+    return node_failure_rate(a(rate_per_1000_node_days), a(8))
+
+
+@pytest.mark.parametrize(
+    ("rate", "nodes", "hours"),
+    [(6.5, 2048, 1.80), (6.5, 16384, 0.225), (3.79, 2048, 3.09)],  # 24 / (N r); the last is 54 d x 24 / 419
+)
+def test_time_to_interruption_is_what_was_published(rate: float, nodes: int, hours: float) -> None:
+    assert mtti(a(nodes), per_node(rate))[0] / 3600 == pytest.approx(hours, rel=6e-3)
+
+
+def test_a_node_with_half_the_gpus_fails_half_as_often() -> None:
+    assert node_failure_rate(a(3.79), a(4))[0] == pytest.approx(per_node(3.79)[0] / 2)
+
+
+def test_the_checkpoint_interval_of_128_nodes() -> None:
+    # M = 1 / (128 x 6.5e-3 / d) = 103,846 s; sqrt(2 x 25 x 103,846) = 2,279 s = 38.0 min
+    m = mtti(a(128), per_node(6.5))
+    assert young_interval(a(25), m)[0] / 60 == pytest.approx(38.0, abs=0.05)
+    # Daly: 2,279 x (1 + sqrt(25 / 207,692) / 3 + 25 / (18 x 103,846)) - 25 = 2,262
+    assert daly_interval(a(25), m)[0] == pytest.approx(2262.0, abs=1.0)
+
+
+def test_daly_waits_a_whole_mtti_when_a_checkpoint_takes_longer_than_two() -> None:
+    assert daly_interval(a(500), a(200))[0] == 200
+
+
+def test_the_published_effective_training_time_ratios() -> None:
+    # arXiv:2410.21680, first order (1 - N r (u0 + dt/2)) / (1 + w/dt): 0.973 and 0.850
+    m = mtti(a(128), per_node(6.5))
+    assert ettr(a(38 * 60), a(25), a(600), m)[0] == pytest.approx(0.973, abs=0.001)
+    m = mtti(a(2048), per_node(3.79))
+    assert ettr(a(19.3 * 60), a(60), a(600), m)[0] == pytest.approx(0.850, abs=0.006)
+
+
+def test_the_ratio_equals_a_simulation_of_failures() -> None:
+    rng = np.random.default_rng(7)
+    mean, interval, save, restart = 3000.0, 600.0, 60.0, 300.0
+    done, clock = 0.0, 0.0
+    for _ in range(20000):
+        while True:  # one segment until it is saved
+            fails = rng.exponential(mean)
+            if fails >= interval + save:
+                clock += interval + save
+                break
+            clock += fails
+            while (again := rng.exponential(mean)) < restart:  # failures during the restart
+                clock += again
+            clock += restart
+        done += interval
+    assert ettr(a(interval), a(save), a(restart), a(mean))[0] == pytest.approx(done / clock, rel=0.01)
+
+
+def test_the_ratio_is_finite_for_jobs_that_cannot_run() -> None:
+    assert 0 < ettr(a(10), a(60), a(600), a(1.0))[0] < 1e-6
+
+
+@pytest.mark.parametrize(("availability", "spares"), [(0.99, 6), (0.994, 5), (0.995, 4), (0.999, 2)])
+def test_spares_for_three_nines_of_128_nodes(availability: float, spares: int) -> None:
+    assert spare_nodes(a(128), a(availability), a(0.999), a(1))[0] == spares
+
+
+def test_spares_are_the_fewest_that_reach_the_target() -> None:
+    for nodes in (1, 8, 2048, 69375):
+        count = int(spare_nodes(a(nodes), a(0.9935), a(0.999), a(1))[0])
+        assert enough_nodes(nodes, count, 0.9935) >= 0.999 > enough_nodes(nodes, count - 1, 0.9935)
+
+
+def test_many_nodes_agree_with_the_normal_approximation() -> None:
+    # 100,000 nodes, 0.5 % down: mean 500, deviation 22.3; 3.09 deviations for 99.9 %: 569, exact just below LARGE
+    count = spare_nodes(a(100_000), a(0.995), a(0.999), a(1))[0]
+    assert count == pytest.approx((100_000 + 572) * 0.005 + 3.09 * 22.4, abs=4)
+
+
+def test_rack_scale_systems_are_spared_whole() -> None:
+    assert spare_nodes(a(1800), a(0.995), a(0.999), a(18))[0] % 18 == 0
+
+
+def test_availability_is_up_time_over_all_time() -> None:
+    # one failure in 264 d, 1.67 d to mend: 264 / 265.67
+    assert node_availability(a(1 / (264 * DAY)), a(1.67 * DAY))[0] == pytest.approx(264 / 265.67)
