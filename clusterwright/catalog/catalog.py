@@ -56,7 +56,7 @@ def load_catalog(overlays: Sequence[Path] = ()) -> Catalog:
     catalog = Catalog(read)
     findings = [finding for overlay in read for finding in overlay.findings]
     if not findings:
-        findings = [finding for overlay in read for finding in _check(catalog, overlay)]
+        findings = _check_all(catalog, read)
     if findings:
         raise InputError(findings)
     for overlay in read:
@@ -192,7 +192,7 @@ class Catalog:
         raw = self._kind_raw(table)
         if table.name == "planning":
             return {}
-        return {str(a): n for n, part in raw.items() if isinstance(part, dict) for a in part.get("aliases") or ()}
+        return {alias: name for name, part in raw.items() for alias in aliases_of(part)}
 
     def _names_index(self, table: Kind) -> dict[str, str]:
         if table.name not in self._index:
@@ -214,6 +214,12 @@ class Catalog:
         if key not in self._parts:
             self._parts[key] = Part(table, name, raw_part(table, self._kind_raw(table)[name]), self._context(table))
         return self._parts[key]
+
+
+def aliases_of(raw: Any) -> list[str]:
+    """The aliases in the raw form of a part; none where it has not the right form."""
+    aliases = raw.get("aliases") if isinstance(raw, dict) else None
+    return [str(a) for a in aliases] if isinstance(aliases, list) else []
 
 
 def raw_part(table: Kind, raw: Any) -> Any:
@@ -247,13 +253,21 @@ def _older(value: StaleValue, days: int) -> bool:
     return value.age_days is None or value.age_days > days
 
 
-def _check(catalog: Catalog, overlay: Overlay) -> list[Finding]:
-    """Everything wrong in an overlay, its YAML being good."""
+def _check_all(catalog: Catalog, overlays: Sequence[Overlay]) -> list[Finding]:
+    """Everything wrong in overlays whose YAML is good. Exchange rates first: prices are read with them."""
+    findings = [f for overlay in overlays for f in _check(catalog, overlay, ["currencies"], {})]
+    rates = Catalog().currencies if findings else catalog.currencies
+    others = [kind for kind in KINDS if kind != "currencies"]
+    return findings + [f for overlay in overlays for f in _check(catalog, overlay, others, rates)]
+
+
+def _check(catalog: Catalog, overlay: Overlay, kinds: Sequence[str], rates: Mapping[str, float]) -> list[Finding]:
+    """Everything wrong in the parts of some kinds."""
     findings: list[Finding] = []
-    for kind_name, parts in overlay.parts.items():
+    for kind_name, parts in ((k, overlay.parts[k]) for k in kinds if k in overlay.parts):
         table = KINDS[kind_name]
         shipped = read_data(kind_name)
-        context = Context(catalog.sources, {} if kind_name == "currencies" else catalog.currencies)
+        context = Context(catalog.sources, rates)
         for name, raw in parts.items():
             base = (kind_name, name)
 
@@ -276,9 +290,8 @@ def _check_names(catalog: Catalog, table: Kind, name: str, raw: Any, overlay: Ov
     if owner := others.get(plain(name)):
         said = f"'{name}' is an alias of '{owner}'"
         findings.append(CLASH.at(overlay.place((table.name, name)), said, f"write '{owner}' to change that part"))
-    aliases = raw.get("aliases")
-    for alias in aliases if isinstance(aliases, list) else ():
-        if owner := others.get(plain(str(alias))):
+    for alias in aliases_of(raw):
+        if owner := others.get(plain(alias)):
             place = overlay.place((table.name, name, "aliases"))
             findings.append(CLASH.at(place, f"the alias '{alias}' belongs to '{owner}'", "choose another"))
     for field in table.fields:
@@ -305,7 +318,6 @@ def _spellings(parts: Mapping[str, Any], but: str) -> dict[str, str]:
     """Plain spellings of all names and aliases except those of one part."""
     found: dict[str, str] = {}
     for name, raw in parts.items():
-        aliases = raw.get("aliases") if isinstance(raw, dict) else None
         if name != but:
-            found |= {plain(str(s)): name for s in (name, *(aliases if isinstance(aliases, list) else ()))}
+            found |= {plain(s): name for s in (name, *aliases_of(raw))}
     return found

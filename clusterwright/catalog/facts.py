@@ -90,7 +90,7 @@ def make_fact(raw: Any, suffix: Suffix, context: Context, *, price: bool = False
     entry: Mapping[str, Any] = raw if isinstance(raw, dict) else {"v": raw}
     low, value, high, text = _numbers(entry, suffix, context, price)
     source, status, date, note = _origin(entry, context)
-    others = tuple(make_fact(other, suffix, context, price=price) for other in entry.get("also", ()))
+    others = tuple(make_fact(other, suffix, context, price=price) for other in _also(entry))
     return Fact(value, low, high, suffix.unit, text, source, status, date, note, others)
 
 
@@ -101,8 +101,15 @@ def make_text(raw: Any, context: Context) -> Fact:
     if isinstance(written, dict | list) or written in ("", None):
         raise UnitError("expected a text", "write it plainly, or as {v: text, source: key}")
     source, status, date, note = _origin(entry, context)
-    others = tuple(make_text(other, context) for other in entry.get("also", ()))
+    others = tuple(make_text(other, context) for other in _also(entry))
     return Fact(math.nan, math.nan, math.nan, "", _plain(written), source, status, date, note, others)
+
+
+def _also(entry: Mapping[str, Any]) -> list[Any]:
+    also = entry.get("also", [])
+    if not isinstance(also, list):
+        raise UnitError("'also' is not a list", "write it as [{v: ..., source: ...}]")
+    return also
 
 
 def _plain(value: object) -> str:
@@ -140,7 +147,7 @@ def _parse(text: Any, suffix: Suffix, context: Context) -> float:
 
 
 def _origin(entry: Mapping[str, Any], context: Context) -> tuple[Source, str, str, str]:
-    key = entry.get("source") or context.source
+    key = str(entry.get("source") or context.source)
     source = context.sources.get(key)
     if source is None:
         known = "name one under 'sources:'" if not key else f"add '{key}' under 'sources:'"

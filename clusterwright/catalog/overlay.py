@@ -147,7 +147,7 @@ def _sourced(overlay: Overlay, value: Any, path: tuple[str, ...], part: Mapping[
     inherited = part or {}
     if "source" not in entry:
         entry["source"] = inherited.get("source") or _own_key(overlay)
-    source = overlay.sources.get(entry["source"])
+    source = overlay.sources.get(str(entry["source"]))
     dated = entry.get("date") or inherited.get("date") or source is None or source.date
     if not dated:
         hint = "add 'date: 2026-11-30' at the top of the file"
@@ -165,7 +165,8 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in over.items():
         old = base.get(key)
         if key == "aliases":
-            merged[key] = [*(old or ()), *(a for a in value if a not in (old or ()))]
+            added = value if isinstance(value, list) else []
+            merged[key] = [*(old or ()), *(a for a in added if a not in (old or ()))]
         elif isinstance(value, dict) and "v" not in value and "low" not in value and isinstance(old, dict):
             merged[key] = {**old, **value}
         else:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from clusterwright.catalog import Catalog, load_catalog
+from clusterwright.catalog import KINDS, Catalog, load_catalog
 from clusterwright.errors import InputError
 
 
@@ -264,6 +267,18 @@ BAD = {
         DATE + "sources: {a: {title: x, tier: best}}\n",
         "2:11 CATALOG-BAD-FORM 'best' is not a tier",
     ),
+    "rate is no mapping": (
+        DATE + "currencies: {EUR: 3}\n",
+        "2:14 CATALOG-BAD-FORM 'EUR' is not a mapping of fields",
+    ),
+    "also is no list": (
+        DATE + "accelerators: {l4: {tdp: {v: 70 W, also: 3}}}\n",
+        "2:30 CATALOG-BAD-VALUE tdp: 'also' is not a list",
+    ),
+    "source is a list": (
+        DATE + "accelerators: {l4: {tdp: {v: 70 W, source: [a]}}}\n",
+        "2:30 CATALOG-BAD-VALUE tdp: no source",
+    ),
     "twice": (
         DATE + "planning: {}\nplanning: {}\n",
         "3:1 CATALOG-YAML 'planning' is given twice",
@@ -329,3 +344,28 @@ def test_overlays_in_the_documentation_are_good(tmp_path: Path) -> None:
 def test_aliases_of_named_parts_become_names(tmp_path: Path) -> None:
     text = DATE + "servers:\n  s: {procurement: buy, accelerator: H100, gpus: 8}\n"
     assert load(tmp_path, text).get("servers", "s").text("accelerator") == "h100-sxm-80gb"
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["70 W", "1 EUR", "h100", "", "x"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["v", "also", "source", "x"]), inner),
+    max_leaves=4,
+)
+KEYS = st.sampled_from(
+    ["aliases", "source", "status", "date", "title", "note", "tdp", "peak", "rental", "usd", "layers"]
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kind=st.sampled_from([*KINDS, "sources", "date"]), key=KEYS, value=ANYTHING, whole=st.booleans())
+def test_any_value_anywhere_is_refused_with_findings_or_taken(
+    tmp_path: Path, kind: str, key: str, value: object, whole: bool
+) -> None:
+    document = {"date": "2026-11-15", kind: value if whole else {"l4": {key: value}}}
+    path = overlay(tmp_path, json.dumps(document))
+    try:
+        catalog = load_catalog([path])
+    except InputError as error:
+        assert all(f.code.startswith("CATALOG-") and f.message for f in error.findings)
+    else:
+        catalog.stale("any", today=date(2026, 11, 30))
