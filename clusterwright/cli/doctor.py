@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import click
 
 from clusterwright import __version__
 from clusterwright.cli.codes import FINDINGS
+from clusterwright.cli.installed import requirements, version_of
 from clusterwright.cli.streams import emit, output_options, say, wants_color
 from clusterwright.errors import EXIT_OK, EXIT_WORLD
 from clusterwright.findings import Finding
@@ -114,22 +114,16 @@ def _python() -> Check:
 
 def _packages() -> Iterator[Check]:
     """Each package that the installed distribution asks for, against the version that is there."""
-    try:
-        lines = metadata.requires("clusterwright") or []
-    except metadata.PackageNotFoundError:
+    wanted = list(requirements())
+    if not wanted:
         yield Check("packages", "clusterwright runs from its source tree, what it needs is not checked")
-        return
-    for line in lines:
-        wanted = re.match(r"([\w.-]+)\s*(?:>=([\d.]+))?", line.partition(";")[0])
-        if wanted is not None and "extra ==" not in line:
-            yield _package(wanted[1], wanted[2] or "0")
+    yield from (_package(name, least) for name, least in wanted)
 
 
 def _package(name: str, least: str) -> Check:
     hint = f"python -m pip install '{name}>={least}'"
-    try:
-        there = metadata.version(name)
-    except metadata.PackageNotFoundError:
+    there = version_of(name)
+    if there is None:
         return Check(name, "not installed", FINDINGS["CLI-PACKAGE-VERSION"].at(name, "is not installed", hint))
     if _numbers(there) >= _numbers(least):
         return Check(name, there)

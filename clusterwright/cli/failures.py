@@ -9,14 +9,14 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterable, Sequence
-from importlib import metadata
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from clusterwright import __version__
 from clusterwright.cli.codes import FINDINGS
+from clusterwright.cli.installed import requirements, version_of
 from clusterwright.cli.streams import say
 from clusterwright.errors import EXIT_BUG, EXIT_INPUT, EXIT_WORLD, ClusterwrightError, InternalError
 from clusterwright.findings import Finding
@@ -66,7 +66,7 @@ def write_crash_file(error: BaseException, words: Sequence[str]) -> Path | None:
 
     The current folder is tried first, then the one for temporary files.
     """
-    versions = "\n".join(f"  {d.metadata['Name']} {d.version}" for d in _requirements())
+    versions = "\n".join(f"  {name} {version_of(name)}" for name, _ in requirements())
     text = (
         f"clusterwright {__version__}\ncommand line: {list(words)!r}\nPython {sys.version}\n"
         f"{platform.platform()}\n{versions}\n\n{''.join(traceback.format_exception(error))}"
@@ -80,15 +80,6 @@ def write_crash_file(error: BaseException, words: Sequence[str]) -> Path | None:
             continue
         return path
     return None
-
-
-def _requirements() -> Iterable[metadata.Distribution]:
-    names = ("click", "rich", "pydantic", "PyYAML", "numpy", "Jinja2", "altair", "vl-convert-python")
-    for name in names:
-        try:
-            yield metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            continue
 
 
 def _usage_finding(error: click.ClickException) -> Finding:
