@@ -127,8 +127,9 @@ def test_rentals_of_an_instance_are_divided_by_its_gpus() -> None:
 
 
 def test_rental_ranges() -> None:
-    offer = CATALOG.get("accelerators", "mi300x").rentals()[0]
-    assert (offer.low, offer.high) == (1.5, 2.5)
+    offers = {r.name: r for r in CATALOG.get("accelerators", "b200").rentals()}
+    offer = offers["specialised-clouds"]
+    assert (offer.low, offer.high) == (4.5, 6.0)
     assert offer.low < offer.usd_per_gpu_h < offer.high
 
 
