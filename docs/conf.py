@@ -15,3 +15,4 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"clusterwright {__version__}"
 nitpicky = True
+smartquotes = False  # they would turn --list into a dash
