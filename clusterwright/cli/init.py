@@ -43,7 +43,9 @@ def command(name: str, example: str | None, listed: bool) -> None:
         with path.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        raise _exists(path) from None
+        raise _refused("SPEC-EXISTS", path, "is there already", "give another name, or remove the file first") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise _refused("SPEC-NO-FOLDER", path.parent, "is no folder to write to", "make it first") from None
     click.echo(str(path))
     click.echo(f"now edit it, then: clusterwright check {path}", err=True)
 
@@ -80,8 +82,7 @@ def _check(text: str, path: Path) -> None:
     read_spec(text, str(path))
 
 
-def _exists(path: Path) -> InputError:
+def _refused(code: str, path: Path, message: str, hint: str) -> InputError:
     from clusterwright.spec import FINDINGS
 
-    hint = "give another name, or remove the file first"
-    return InputError(FINDINGS["SPEC-EXISTS"].at(str(path), "is there already", hint))
+    return InputError(FINDINGS[code].at(str(path), message, hint))

@@ -78,6 +78,7 @@ _DOCUMENTED = (
         "file exists",
         "A file that exists is never overwritten by 'clusterwright init'.",
     ),
+    ("SPEC-NO-FOLDER", "no folder to write to", "The folder that a file is to be written to does not exist."),
     ("SPEC-UNKNOWN-EXAMPLE", "unknown example", "There is no built-in example spec of that name."),
 )
 

@@ -79,7 +79,7 @@ class Spec(Section):
 
     @property
     def text(self) -> str:
-        """The text of the spec, overrides of the command line behind it as comments; equal texts mean equal specs."""
+        """The text of the spec; with overrides of the command line it is written anew, with them in it."""
         return self._text
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from clusterwright.spec.document import Spec
 from clusterwright.spec.forms import Wrong, did_you_mean, printable, shown
 from clusterwright.spec.grammar import section_at, where_known
 from clusterwright.spec.migrate import VERSION, migrate, supported
-from clusterwright.spec.overrides import override
+from clusterwright.spec.overrides import override, written_anew
 
 __all__ = ["MOST_FINDINGS", "load_spec", "read_spec"]
 
@@ -60,7 +61,7 @@ def read_spec(
     """Read a spec from its text; ``file`` names it in findings. Otherwise as :func:`load_spec`."""
     document = read_yaml(Path(file), text)
     document.file = file
-    findings = _problems(document)
+    findings = _problems(document, text)
     if not isinstance(document.value, dict):
         if not findings:
             said = f"a spec is a mapping of keys, not {shown(document.value)}"
@@ -75,17 +76,24 @@ def read_spec(
         findings += more
         if spec is not None and not findings:
             spec._document = document
-            spec._text = "\n".join([text, *(f"# --set {o}" for o in overrides)]) if overrides else text
+            spec._text = written_anew(document.value, overrides) if overrides else text
             return spec
     raise InputError(_in_order(findings))
 
 
-def _problems(document: Document) -> list[Finding]:
+_BARE_INDEX = re.compile(r"path:\s*([a-z_]+\[\d+\][a-z0-9_.\[\]]*)")
+
+
+def _problems(document: Document, text: str = "") -> list[Finding]:
+    """The findings of what is wrong with the YAML itself; a path with an index that lacks quotes is recognised."""
     found = []
     for problem in document.problems:
         deep = problem.kind == "syntax" and "nesting depth" in problem.message  # the YAML library's own limit
         code = "SPEC-TOO-DEEP" if deep else PROBLEM_CODES[problem.kind]
-        found.append(FINDINGS[code].at(problem.place, problem.message, problem.hint))
+        line = text.splitlines()[problem.place.line - 1 :][:1] if problem.place.line else []
+        bare = _BARE_INDEX.search(line[0]) if line and code == "SPEC-SYNTAX" else None
+        hint = f'within braces a path with an index needs quotes: path: "{bare[1]}"' if bare else problem.hint
+        found.append(FINDINGS[code].at(problem.place, problem.message, hint))
     return found
 
 

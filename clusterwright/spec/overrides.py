@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from clusterwright.findings import Finding
 from clusterwright.source import Document, Place, read_yaml
 from clusterwright.spec.codes import FINDINGS, PROBLEM_CODES
@@ -13,7 +15,7 @@ from clusterwright.spec.document import path_of
 from clusterwright.spec.forms import printable, shown
 from clusterwright.spec.section import is_auto
 
-__all__ = ["override"]
+__all__ = ["override", "written_anew"]
 
 _HINT = "write a path of the spec, '=' and a value, such as limits.power='8 MW' or sites[0].racks=20"
 
@@ -28,6 +30,24 @@ def override(document: Document, overrides: Sequence[str]) -> list[Finding]:
         What is wrong with the overrides themselves; whether the values make sense is seen when the tree is read.
     """
     return [finding for text in overrides for finding in _lay_one(document, text)]
+
+
+def written_anew(tree: dict[str, Any], overrides: Sequence[str]) -> str:
+    """A tree with overrides in it as YAML that reads as the same spec; the overrides are named in comments."""
+    named = "".join(f"# with --set {printable(text)}\n" for text in overrides)
+    return named + yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text that YAML 1.2 could take for something else."""
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.Node:
+    plain = text[:1].isalpha() and text.isascii()
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
+
+
+_Dumper.add_representer(str, _text)
 
 
 def _lay_one(document: Document, text: str) -> list[Finding]:

@@ -74,6 +74,11 @@ def test_broken_yaml() -> None:
     assert place.startswith("spec.yaml:")
 
 
+def test_a_path_with_an_index_that_lacks_quotes_is_recognised() -> None:
+    code, _, _, hint = only(wrong_with("claims: [{path: training[0].mfu, value: 40 %}]\n"))
+    assert (code, hint) == ("SPEC-SYNTAX", 'within braces a path with an index needs quotes: path: "training[0].mfu"')
+
+
 def test_a_key_given_twice_says_where_the_first_stands() -> None:
     code, place, message, _ = only(wrong_with("limits: {racks: 4}\nlimits: {racks: 5}\n"))
     assert (code, place) == ("SPEC-DUPLICATE-KEY", "spec.yaml:7:1")

@@ -2,6 +2,8 @@
 
 import pytest
 
+from clusterwright.spec import read_spec
+from tests.unit.spec.test_load import BY_EXAMPLE
 from tests.unit.spec.writing import GOOD, only, spec_with, wrong, wrong_with
 
 
@@ -48,8 +50,13 @@ def test_later_ones_win_and_a_wish_can_be_taken_back() -> None:
     assert not spec.given("limits.racks")
 
 
-def test_the_text_of_a_spec_tells_its_overrides() -> None:
-    assert spec_with("", "limits.racks=5").text == GOOD + "\n# --set limits.racks=5"
+def test_the_text_of_a_spec_with_overrides_reads_as_the_same_spec() -> None:
+    overrides = ["limits.racks=5", "limits.power=8 MW", "claims[0].value=>= 50 %", "workloads[0].name='010'"]
+    spec = read_spec(BY_EXAMPLE.replace("facility.meter_power_w", '"training[0].mfu"'), overrides=overrides)
+    assert spec.text.startswith("# with --set limits.racks=5\n# with --set limits.power=8 MW\n")
+    again = read_spec(spec.text)
+    assert again.model_dump() == spec.model_dump()
+    assert (again.claims[0].low, again.workloads[0].name, again.tree) == (0.5, "010", spec.tree)
 
 
 @pytest.mark.parametrize(
