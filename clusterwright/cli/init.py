@@ -63,10 +63,12 @@ def _text_of(example: str | None) -> str:
     known = examples()
     if example in known:
         return known[example].read_text("utf-8")
-    from clusterwright.spec import FINDINGS
-    from clusterwright.spec.forms import did_you_mean
+    from difflib import get_close_matches
 
-    hint = did_you_mean(example, list(known)) or f"one of {', '.join(known)}"
+    from clusterwright.spec import FINDINGS
+
+    close = get_close_matches(example, known, n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'?" if close else f"one of {', '.join(known)}"
     raise InputError(FINDINGS["SPEC-UNKNOWN-EXAMPLE"].at("--from", f"there is no example '{example}'", hint))
 
 
