@@ -140,19 +140,19 @@ def _say_run(cluster: Cluster, run: str, name: str) -> None:
         cluster.say(
             FINDINGS["RELIABILITY-MTTI-SHORT"].at(
                 f"{run}.mtti_s",
-                f"{name} on {gpus:,.0f} GPUs is interrupted every {human('x_s', mtti)}, which leaves {ettr.value:.0%} of "
-                f"the time productive; at these rates a job may span about {span:,.0f} GPUs for {BEARABLE:.0%}",
+                f"{name} on {gpus:,.0f} GPUs is interrupted every {human('x_s', mtti)}, which leaves {ettr.value:.0%} "
+                f"of the time productive; at these rates a job may span about {span:,.0f} GPUs for {BEARABLE:.0%}",
                 "make the job smaller, checkpoint faster (local NVMe, asynchronous), or restart only what failed",
             )
         )
     elif count.value >= 1.0:
-        lost = 1.0 - ettr.value
+        lost, interval = 1.0 - ettr.value, cluster.value(f"{run}.checkpoint_interval_s")
         cluster.say(
             FINDINGS["RELIABILITY-INTERRUPTIONS"].at(
                 f"{run}.expected_interruptions",
                 f"{name} will be interrupted about {count.value:.0f} times ({count.low:.0f} to {count.high:.0f}), "
                 f"which with checkpoints costs {lost:.1%} of the time",
-                f"checkpoint every {human('x_s', cluster.value(f'{run}.checkpoint_interval_s'))}; restart automatically",
+                f"checkpoint every {human('x_s', interval)}; restart automatically",
             )
         )
 
