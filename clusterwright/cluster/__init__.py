@@ -7,6 +7,7 @@ are the cluster as a file, ``write_run`` the folder of a run.
 
 from clusterwright.cluster.cluster import SCHEMA_NAME, Cluster
 from clusterwright.cluster.frame import Estimate, Figure, Floats, Frame
+from clusterwright.cluster.graph import Cable, Ends, Graph, Pattern, cables, ends, link_graph, member
 from clusterwright.cluster.laws import Law, law, laws
 from clusterwright.cluster.provenance import Provenance, assumed, chosen, from_spec
 from clusterwright.cluster.runfolder import FINDINGS as RUN_FINDINGS
@@ -21,26 +22,34 @@ __all__ = [
     "FINDINGS",
     "SCHEMA",
     "SCHEMA_NAME",
+    "Cable",
     "Change",
     "Cluster",
     "Column",
+    "Ends",
     "Estimate",
     "Figure",
     "Floats",
     "Frame",
+    "Graph",
     "Law",
+    "Pattern",
     "Provenance",
     "Table",
     "add_file",
     "assumed",
+    "cables",
     "chosen",
     "diff",
     "dumps",
     "edited_files",
+    "ends",
     "from_spec",
     "law",
     "laws",
+    "link_graph",
     "load",
+    "member",
     "read_manifest",
     "save",
     "write_run",

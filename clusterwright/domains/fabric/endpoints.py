@@ -2,9 +2,9 @@
 
 Spares go beyond the nodes that work. Strictly kept, the oversubscription asked for gives a spare beyond full rail
 groups a leaf of its own, and a new leaf may need spines in steps, because links spread evenly over a divisor of the
-uplinks. Where it would need a whole further *tier* and the spec does not pin the oversubscription, the leaves take the
-spares as additional down ports and give up as many uplinks: 33 down and 31 up instead of 32 and 32. The nodes that
-work, the spares idle, then keep at least 10/11 of the rate that was asked for, else the further tier is built.
+uplinks. Where it would need a whole further *tier* or *pod* and the spec does not pin the oversubscription, the leaves
+take the spares as additional down ports and give up as many uplinks: 33 down and 31 up instead of 32 and 32. The nodes
+that work, the spares idle, then keep at least 10/11 of the rate that was asked for, else the tier or pod is built.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def all_nodes(nodes: Floats, spare_nodes: Floats) -> Floats:
 
 @law(
     "fabric.spare_down_ports",
-    formula="down ports; where spares would need a third tier: ceil(all links / leaves), if working nodes keep 10/11",
+    formula="down ports; where spares need a further tier or pod: ceil(all links / leaves), if working nodes keep 10/11",
     unit="1",
     source="ports of a leaf are shared by nodes and uplinks",
     count=True,
@@ -96,11 +96,13 @@ def spare_down_ports(
     there, in_plane = np.maximum(leaves / planes, 1.0), links / planes
     per_rail = np.maximum(in_plane / np.maximum(rails, 1.0), 1.0)
     wide = np.ceil(np.ceil(everyone * in_plane / there - 1e-9) / per_rail) * per_rail
+    half, two_tiers = np.floor(radix / 2.0), there <= radix
+    most = np.where(two_tiers, radix, np.ceil(there / half) * half) * planes
     strict = leaf_switches(everyone, links, rails, 0.0, radix, down, planes)
-    held = leaf_switches(everyone, links, rails, 0.0, radix, wide, planes) <= planes * radix
+    held = leaf_switches(everyone, links, rails, 0.0, radix, wide, planes) <= most
     working = nodes * in_plane / there
     kept = np.maximum(radix - wide, 0.0) * down / np.maximum(working * up, 1.0)
-    another = (there <= radix) & (there > 1.0) & (strict > planes * radix)
+    another = (there > 1.0) & (strict > most)
     return np.where(another & held & (kept >= LEAST_RATE) & (pinned <= 0.0), wide, down)
 
 

@@ -155,7 +155,7 @@ def leaf_switches(
     packed = np.clip(np.floor(down / np.maximum(rest * per_rail, 1.0) + _HAIR), 1.0, np.maximum(rails, 1.0))
     leaves = full * rails + np.where(rest > 0.0, np.ceil(rails / packed), 0.0)
     over = np.maximum(extra - (leaves * down - nodes * in_plane), 0.0)
-    leaves = leaves + np.ceil(over / down)
+    leaves = leaves + np.ceil(over / np.maximum(down, 1.0))
     single = (endpoints <= radix) & (np.asarray(flat) > 0.0)
     count: Floats = np.where(endpoints <= 0.0, 0.0, np.where(single, 1.0, leaves)) * planes
     return count

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from clusterwright.catalog import Catalog
-from clusterwright.cluster import Frame, Provenance, assumed, from_spec, law
+from clusterwright.cluster import Frame, Provenance, assumed, from_spec
 from clusterwright.domains.fabric import cables, endpoints, fattree, side
+from clusterwright.domains.fabric.sites import added, difference, hops, largest, least, most, total
 from clusterwright.spec import Spec
 
-__all__ = ["COUNTS", "difference", "largest", "least", "size", "total"]
-
-Floats = NDArray[np.float64]
+__all__ = ["COUNTS", "SWITCHES", "size"]
 
 COUNTS = (
     "leaf_switches",
@@ -28,54 +26,6 @@ STORAGE_CABLE = "mmf-400-sr4"
 MANAGEMENT_SWITCH = "sn2201"
 MANAGEMENT_CABLE = "cat6-1g"
 _ZERO = Provenance("default", note="no fabric manager with ports of its own: the switches carry the subnet manager")
-
-
-@law("fabric.total", formula="sum over sites", unit="1", source="arithmetic", count=True)
-def total(parts: list[Floats]) -> Floats:
-    """A count of all sites together."""
-    return np.asarray(np.sum(np.stack(parts), axis=0), dtype=np.float64)
-
-
-@law("fabric.sum", formula="sum over sites", unit="SI unit of the parts", source="arithmetic")
-def added(parts: list[Floats]) -> Floats:
-    """A quantity of all sites together."""
-    return np.asarray(np.sum(np.stack(parts), axis=0), dtype=np.float64)
-
-
-@law("fabric.largest", formula="largest of the sites", unit="SI unit of the parts", source="arithmetic")
-def largest(parts: list[Floats]) -> Floats:
-    """The largest value of any site."""
-    return np.asarray(np.max(np.stack(parts), axis=0), dtype=np.float64)
-
-
-@law("fabric.most", formula="largest of the sites", unit="1", source="arithmetic", count=True)
-def most(parts: list[Floats]) -> Floats:
-    """The largest count of any site."""
-    return np.asarray(np.max(np.stack(parts), axis=0), dtype=np.float64)
-
-
-@law("fabric.least", formula="smallest of the parts", unit="1", source="arithmetic", count=True)
-def least(parts: list[Floats]) -> Floats:
-    """1 where all parts are 1."""
-    return np.asarray(np.min(np.stack(parts), axis=0), dtype=np.float64)
-
-
-@law(
-    "fabric.spares",
-    formula="with spares - without",
-    unit="1",
-    source="arithmetic; below zero where widened leaves need fewer uplinks",
-    count=True,
-)
-def difference(everyone: Floats, working: Floats) -> Floats:
-    """What spares and growth add to what the requested nodes need."""
-    return everyone - working
-
-
-@law("fabric.hops", formula="2 x tiers - 1", unit="1", source="up to the top tier and down again", count=True)
-def hops(tier_count: Floats) -> Floats:
-    """Switches on the longest path between two nodes."""
-    return np.maximum(2.0 * tier_count - 1.0, 0.0)
 
 
 def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
@@ -324,7 +274,7 @@ def _management_network(frame: Frame, site: str) -> None:
 def _site_sums(frame: Frame, site: str) -> None:
     """Power, height, mass of all networks of a site."""
     own = f"{site}.fabric"
-    groups = {
+    groups: dict[str, Any] = {
         "switches": [f"{own}.all.{name}" for name in SWITCHES],
         "storage_switches": [f"{own}.storage.{name}" for name in SWITCHES],
         "management_switches": f"{own}.management.switches",
