@@ -142,7 +142,7 @@ def _chunks(shape: ModelShape, pp: int, count: int) -> list[int]:
     if pp == 1 or count % pp:
         return [1]
     layers = math.ceil(shape.layers / pp)
-    return [1, *(v for v in (2, 3, 4, 5, 8, 10) if layers % v == 0)]
+    return [1, *(v for v in (2, 3, 4, 5, 8, 10) if layers % v == 0 and pp * v <= shape.layers)]
 
 
 def _experts(shape: ModelShape, ranks: int, asked: Asked) -> list[int]:
