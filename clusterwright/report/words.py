@@ -164,9 +164,10 @@ def span(path: str, low: float | None, high: float | None) -> str:
 
 
 def si(path: str, value: float) -> str:
-    """The bare SI value: ``1.5812e+06 W``."""
+    """The bare SI value, six digits: ``1,736,960 W``."""
     unit = unit_of_figure(path)
-    return f"{value:.6g}" + ("" if unit == "1" else f" {unit}")
+    said = f"{value:,.0f}" if 1e5 <= abs(value) < 1e15 else f"{value:,.6g}"
+    return said + ("" if unit == "1" else f" {unit}")
 
 
 def short(text: str, most: int) -> str:

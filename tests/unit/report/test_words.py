@@ -46,7 +46,9 @@ def test_an_interval_says_its_unit_once(path, low, high, said):
 
 
 def test_the_si_value_carries_the_bare_unit():
-    assert si("facility.meter_power_w", 1736960.0) == "1.73696e+06 W"
+    assert si("facility.meter_power_w", 1736960.0) == "1,736,960 W"
+    assert si("training[0].step_time_s", 5.98) == "5.98 s"
+    assert si("training[0].flop", 4.49e23) == "4.49e+23 FLOP"
     assert si("training[0].mfu", 0.41) == "0.41"
 
 

@@ -1,0 +1,37 @@
+"""A design in a notebook: the page in a frame, pictures one by one, tables as data frames where pandas is there."""
+
+import importlib.util
+
+import pytest
+
+from clusterwright.report.notebook import Plots, plot, repr_html, to_pandas
+from tests.unit.report.synthetic_cluster import worked_example
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    return worked_example()
+
+
+def test_the_page_is_put_into_a_frame_of_its_own(cluster):
+    shown = repr_html(cluster)
+    assert shown.startswith('<iframe srcdoc="&lt;!doctype html&gt;')
+    assert shown.count("<") == 2
+
+
+@pytest.mark.parametrize("kind", Plots.KINDS)
+def test_every_kind_of_picture_can_be_drawn_alone(cluster, kind):
+    assert getattr(Plots(cluster), kind)(600).startswith('<svg role="img" aria-label="')
+
+
+def test_a_picture_that_does_not_exist_is_named(cluster):
+    with pytest.raises(AttributeError, match="there are elevation, fabric"):
+        Plots(cluster).pie()
+    with pytest.raises(KeyError, match="pie"):
+        plot(cluster, "pie")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pandas") is not None, reason="pandas is there")
+def test_without_pandas_the_missing_package_is_named(cluster):
+    with pytest.raises(ModuleNotFoundError, match="pandas"):
+        to_pandas(cluster)
