@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from clusterwright.cli.streams import emit, output_options
+from clusterwright.cli.streams import emit, output_options, wants_color
 from clusterwright.errors import InputError
 
 __all__ = ["SCHEMA", "command"]
@@ -37,16 +37,14 @@ def command(run: str, path: str | None, depth: int, output: str) -> None:
         _figures(Path(run), path, depth, output)
 
 
-def _colored() -> bool:
-    """Always with colours: click takes them off where the stream or ``--color`` wants none."""
-    return True
+def _show(text: str) -> None:
+    """Print text that carries colours; click takes them off where none are wanted."""
+    click.echo(text, color=wants_color())
 
 
 def _figures(run: Path, path: str | None, depth: int, output: str) -> None:
     from clusterwright.cluster import load
-    from clusterwright.report.codes import FINDINGS
-    from clusterwright.report.explanation import explain, find, suggest
-    from clusterwright.report.telling import explanation_data, explanation_text, list_text
+    from clusterwright.report import FINDINGS, explain, explanation_data, explanation_text, find, list_text, suggest
 
     cluster = load(run)
     found = find(cluster, path) if path else [*cluster.frame, *cluster.frame.texts]
@@ -59,8 +57,8 @@ def _figures(run: Path, path: str | None, depth: int, output: str) -> None:
     data = [explanation_data(one) for one in ones]
 
     def show() -> None:
-        text = explanation_text(ones[0], color=_colored()) if single else list_text(ones, color=_colored())
-        click.echo(text)
+        text = explanation_text(ones[0], color=True) if single else list_text(ones, color=True)
+        _show(text)
 
     document = {"schema": SCHEMA, "name": cluster.name, "figures": data}
     rows = [{**{k: row.get(k) for k in ("path", "value", "low", "high", "unit")}, **_origin(row)} for row in data]
@@ -75,13 +73,13 @@ def _origin(row: dict[str, Any]) -> dict[str, str]:
 def _word(word: str, output: str) -> None:
     """A finding code or a law, from whichever room documents it."""
     from clusterwright.cli.doors import all_findings, all_laws
-    from clusterwright.report.telling import code_text, law_text
+    from clusterwright.report import code_text, law_text
 
     codes, laws = all_findings(), all_laws()
     if word.upper() in codes:
         room, code = codes[word.upper()]
         row = {"code": code.code, "room": room, "severity": code.severity, "title": code.title, "meaning": code.meaning}
-        emit({"schema": SCHEMA, **row}, output, [row], lambda: click.echo(code_text(code, room, color=_colored())))
+        emit({"schema": SCHEMA, **row}, output, [row], lambda: _show(code_text(code, room, color=True)))
     elif word in laws:
         room, law = laws[word]
         row = {key: str(getattr(law, key)) for key in ("name", "formula", "unit", "source", "valid", "doc")}
@@ -89,18 +87,18 @@ def _word(word: str, output: str) -> None:
             {"schema": SCHEMA, "room": room, **row},
             output,
             [row],
-            lambda: click.echo(law_text(law, room, color=_colored())),
+            lambda: _show(law_text(law, room, color=True)),
         )
     else:
         raise InputError(_unknown(word, [*codes, *laws]))
 
 
 def _unknown(word: str, known: list[str]) -> Any:
-    from clusterwright.cluster.store import FINDINGS as STORE
-    from clusterwright.report.codes import FINDINGS
+    from clusterwright.cluster import FINDINGS as CLUSTER
+    from clusterwright.report import FINDINGS
 
     if "/" in word or word.endswith(".json"):
-        return STORE["CLUSTER-NOT-FOUND"].at(word, "does not exist", "make one with 'clusterwright design SPEC'")
+        return CLUSTER["CLUSTER-NOT-FOUND"].at(word, "does not exist", "make one with 'clusterwright design SPEC'")
     near = get_close_matches(word.upper(), known, n=3, cutoff=0.6) or get_close_matches(word, known, n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(near)}?" if near else "give a run folder and a path, a finding code, or a law"
     return FINDINGS["REPORT-UNKNOWN-CODE"].at("", f"'{word}' is no run folder, finding code or law", hint)

@@ -39,8 +39,7 @@ def command(run: Path, out: Path | None, form: str | None) -> None:
     RUN is a run folder or a cluster.json. The file holds the verdict, the risks, the options considered, where time,
     money and power go, racks, network, limits, audit, bill of materials, and every number with its explanation.
     """
-    from clusterwright.cluster import add_file, load
-    from clusterwright.cluster.runfolder import MANIFEST
+    from clusterwright.cluster import add_file, load, read_manifest
 
     cluster = load(run)
     form = form or ENDINGS.get(out.suffix.lstrip(".").lower() if out else "", "html")
@@ -50,7 +49,7 @@ def command(run: Path, out: Path | None, form: str | None) -> None:
         return
     folder = run if run.is_dir() else run.parent
     target = out or folder / f"report.{form}"
-    if out is None and (folder / MANIFEST).exists():
+    if out is None and read_manifest(folder):
         add_file(folder, target.name, text.encode())
     else:
         _write(target, text)
@@ -58,21 +57,15 @@ def command(run: Path, out: Path | None, form: str | None) -> None:
 
 
 def _written(cluster: Cluster, form: str) -> str:
-    from clusterwright.report.build import report
+    from clusterwright.report import as_json, html, markdown, report
 
-    model = report(cluster)
-    if form == "html":
-        from clusterwright.report.page import html
-
-        return html(model)
-    from clusterwright.report.writers import as_json, markdown
-
-    return markdown(model) if form == "md" else as_json(model)
+    writers = {"html": html, "md": markdown, "json": as_json}
+    return writers[form](report(cluster))
 
 
 def _write(target: Path, text: str) -> None:
     """Write the file whole or not at all."""
-    from clusterwright.report.codes import FINDINGS
+    from clusterwright.report import FINDINGS
 
     temporary = ""
     try:

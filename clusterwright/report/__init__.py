@@ -1,6 +1,8 @@
 """RESULTS TO EYES: tables for a terminal, one-file HTML, Markdown, JSON, and the explanation of every number.
 
-``report`` builds what is said, once; ``html``, ``markdown`` and ``as_json`` write it. ``explain`` opens a figure.
+``report`` builds what is said, once; ``html``, ``markdown`` and ``as_json`` write it. ``explain`` opens a figure,
+``explanation_text`` and ``explanation_data`` write that. ``design_summary``, ``audit_table`` and ``compare_table`` are
+what the verbs print; ``plot``, ``repr_html`` and ``to_pandas`` serve notebooks.
 """
 
 from __future__ import annotations
@@ -12,44 +14,50 @@ from clusterwright.report.codes import FINDINGS
 
 if TYPE_CHECKING:
     from clusterwright.report.build import report
-    from clusterwright.report.explanation import explain
-    from clusterwright.report.notebook import plot, repr_html, to_pandas
+    from clusterwright.report.explanation import explain, find, suggest
+    from clusterwright.report.notebook import Plots, plot, repr_html, to_pandas
     from clusterwright.report.page import html
     from clusterwright.report.tables import audit_table, compare_table, design_summary
+    from clusterwright.report.telling import code_text, explanation_data, explanation_text, law_text, list_text
     from clusterwright.report.writers import as_json, markdown
 
 __all__ = [
     "FINDINGS",
+    "Plots",
     "as_json",
     "audit_table",
+    "code_text",
     "compare_table",
     "design_summary",
     "explain",
+    "explanation_data",
+    "explanation_text",
+    "find",
     "html",
+    "law_text",
+    "list_text",
     "markdown",
     "plot",
     "report",
     "repr_html",
+    "suggest",
     "to_pandas",
 ]
 
 _HOMES = {
-    "as_json": "writers",
-    "audit_table": "tables",
-    "compare_table": "tables",
-    "design_summary": "tables",
-    "explain": "explanation",
-    "html": "page",
-    "markdown": "writers",
-    "plot": "notebook",
-    "report": "build",
-    "repr_html": "notebook",
-    "to_pandas": "notebook",
+    "build": ("report",),
+    "explanation": ("explain", "find", "suggest"),
+    "notebook": ("Plots", "plot", "repr_html", "to_pandas"),
+    "page": ("html",),
+    "tables": ("audit_table", "compare_table", "design_summary"),
+    "telling": ("code_text", "explanation_data", "explanation_text", "law_text", "list_text"),
+    "writers": ("as_json", "markdown"),
 }
 """Where each name lives; loaded when it is asked for, so that printing a table loads no templates."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__} has no attribute {name!r}")
