@@ -21,7 +21,7 @@ BATCH_TOLERANCE = 0.05
 """A batch this near the wished one counts as it; beyond, nearness comes before speed."""
 _DISLIKE = 60.0
 """How strongly a plan is put back for each unit that its batch is beyond the tolerance."""
-_IDLE = 0.03
+_IDLE = 0.05
 _EXTRA = 0.01
 """What a plan is put back for leaving GPUs idle, and for each doubling of context parallelism and of interleaving:
 differences below what the law resolves are no reason for a plan that is harder to run."""

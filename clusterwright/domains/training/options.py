@@ -19,7 +19,8 @@ MOST_TP = 64
 MOST_PP = 128
 MOST_CP = 64
 MOST_MICRO_BATCH = 8
-LEAST_TOKENS_PER_RANK = 1024
+MOST_CHUNKS = 10
+LEAST_TOKENS_PER_RANK = 2048
 """Context parallelism below this many tokens a rank only starves the kernels."""
 UNEVEN_LAYERS = 0.08
 """Largest share of layer slots that an uneven split over pipeline stages may waste."""
@@ -77,15 +78,30 @@ def legal_plans(job: Job, gpus: int, domain: int, asked: Asked = FREE) -> Plans:
 
 def _rows(job: Job, gpus: int, domain: int, asked: Asked) -> Iterator[tuple[int, ...]]:
     shape = job.shape
+    feeds: dict[int, list[tuple[int, int, int]]] = {}
+    chunks: dict[tuple[int, int], list[int]] = {}
+    experts: dict[int, list[int]] = {}
     for tp, pp, cp in product(_tensor(shape, domain, asked), _stages(shape, asked), _contexts(job, asked)):
         most = gpus // (tp * pp * cp)
-        if most < 1:
-            continue
-        for micro_batch in _micro_batches(job.batch, asked):
-            for dp in _copies(most, job.batch, micro_batch, asked):
-                count = max(1, round(job.batch / (dp * micro_batch)))
-                for interleave, ep in product(_chunks(shape, pp, count), _experts(shape, tp * cp * dp, asked)):
-                    yield tp, pp, cp, ep, dp, interleave, micro_batch, count
+        if most not in feeds:
+            feeds[most] = list(_feeds(job.batch, most, asked))
+        for micro_batch, dp, count in feeds[most]:
+            if (pp, count) not in chunks:
+                chunks[pp, count] = _chunks(shape, pp, count)
+            ranks = tp * cp * dp
+            if ranks not in experts:
+                experts[ranks] = _experts(shape, ranks, asked)
+            for interleave, ep in product(chunks[pp, count], experts[ranks]):
+                yield tp, pp, cp, ep, dp, interleave, micro_batch, count
+
+
+def _feeds(batch: float, most: int, asked: Asked) -> Iterator[tuple[int, int, int]]:
+    """Micro-batch, data-parallel ranks (at most ``most``) and micro-batches of a rank."""
+    if most < 1:
+        return
+    for micro_batch in _micro_batches(batch, asked):
+        for dp in _copies(most, batch, micro_batch, asked):
+            yield micro_batch, dp, max(1, round(batch / (dp * micro_batch)))
 
 
 def _tensor(shape: ModelShape, domain: int, asked: Asked) -> list[int]:
@@ -138,11 +154,12 @@ def _largest_divisor(number: int, most: int) -> int:
 
 
 def _chunks(shape: ModelShape, pp: int, count: int) -> list[int]:
-    """Interleaving: none, or chunks that cut a stage's layers evenly; it needs whole rounds of micro-batches."""
+    """Interleaving: none, the fewest and the most chunks that cut a stage evenly; it needs whole rounds."""
     if pp == 1 or count % pp:
         return [1]
     layers = math.ceil(shape.layers / pp)
-    return [1, *(v for v in (2, 3, 4, 5, 8, 10) if layers % v == 0 and pp * v <= shape.layers)]
+    even = [v for v in range(2, MOST_CHUNKS + 1) if layers % v == 0 and pp * v <= shape.layers]
+    return sorted({1, *even[:1], *even[-1:]})
 
 
 def _experts(shape: ModelShape, ranks: int, asked: Asked) -> list[int]:
