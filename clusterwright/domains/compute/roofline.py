@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterwright.cluster.laws import law
+from clusterwright.cluster import law
 
 __all__ = ["attention_flop", "attention_s", "matmul_bytes", "matmul_flop", "matmul_s", "memory_bound_s"]
 

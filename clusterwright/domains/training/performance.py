@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterwright.cluster.laws import law
+from clusterwright.cluster import law
 
 __all__ = [
     "SPREAD_DENSE",
