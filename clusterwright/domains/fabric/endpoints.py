@@ -62,7 +62,7 @@ def all_nodes(nodes: Floats, spare_nodes: Floats) -> Floats:
 
 @law(
     "fabric.spare_down_ports",
-    formula="down ports; where spares need a further tier or pod: ceil(all links / leaves), if working nodes keep 10/11",
+    formula="down ports; where spares need a further tier or pod ceil(all links / leaves), if working nodes keep 10/11",
     unit="1",
     source="ports of a leaf are shared by nodes and uplinks",
     count=True,

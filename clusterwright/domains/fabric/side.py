@@ -22,6 +22,7 @@ __all__ = [
     "network_power",
     "network_units",
     "network_weight",
+    "storage_device_links",
     "storage_extra_links",
     "storage_oversubscription",
     "storage_price",
@@ -46,23 +47,30 @@ def storage_oversubscription(links: Floats, link_bandwidth_bytes_s: Floats, node
 
 
 @law(
-    "fabric.storage_extra_links",
-    formula="max(2, ceil(nodes x read rate of 32 nodes / 32 / link rate)) + service links + 2 x ceil(2 nodes / ports)",
+    "fabric.storage_device_links",
+    formula="max(2, ceil(nodes x read rate of 32 nodes / 32 / link rate)) + service links",
     unit="1",
     source="NVIDIA DGX SuperPOD H100 RA: storage guideline 'best', 125 GB/s read for 32 nodes",
     count=True,
 )
-def storage_extra_links(
-    nodes: Floats,
-    group_read_bytes_s: Floats,
-    link_bandwidth_bytes_s: Floats,
-    service_links: Floats,
-    access_ports: Floats,
+def storage_device_links(
+    nodes: Floats, group_read_bytes_s: Floats, link_bandwidth_bytes_s: Floats, service_links: Floats
 ) -> Floats:
-    """Endpoints of the storage network that are no compute node."""
+    """Links of the storage system and of service nodes."""
     targets = np.maximum(np.ceil(nodes * group_read_bytes_s / 32.0 / link_bandwidth_bytes_s - 1e-9), 2.0)
-    uplinks = UPLINKS * np.ceil(NODE_PORTS * nodes / access_ports)
-    return np.where(nodes > 0.0, targets + service_links + uplinks, 0.0)
+    return np.where(nodes > 0.0, targets + service_links, 0.0)
+
+
+@law(
+    "fabric.storage_extra_links",
+    formula="device links + 2 x ceil(5 nodes / access ports)",
+    unit="1",
+    source="ports kept for the uplinks of management switches, with at most five management ports a node",
+    count=True,
+)
+def storage_extra_links(nodes: Floats, device_links: Floats, access_ports: Floats) -> Floats:
+    """Ports of storage leaves that no compute node takes."""
+    return device_links + UPLINKS * np.ceil(5.0 * nodes / access_ports)
 
 
 def _management_ports(nodes: Floats, switches: list[Floats], nodes_per_rack: Floats) -> Floats:

@@ -95,6 +95,7 @@ def _give_side_parts(frame: Frame, catalog: Catalog) -> None:
             ("cable", cable, ("power_per_end_w", "transceiver_price_usd", "price_usd", "price_usd_per_m")),
         ):
             part = catalog.get(kind, part_name)
+            frame.choose(f"fabric.{network}.{kind}", part_name, assumed(f"a common part for the {network} network"))
             for key in fields:
                 path = f"fabric.{network}.{kind}_{key}"
                 if key in part:
@@ -199,8 +200,9 @@ def _tree(
     extra: str = "fabric.extra_links",
     radix: str = "fabric.radix",
     planes: str = "fabric.planes",
+    cabled: str = "fabric.extra_links",
 ) -> None:
-    """The counts of one tree for the nodes at ``own.nodes``."""
+    """The counts of one tree for the nodes at ``own.nodes``; of the ``extra`` ports, ``cabled`` have a cable here."""
     leaves, count = f"{own}.leaf_switches", f"{own}.tiers"
     frame.derive(
         leaves,
@@ -219,7 +221,7 @@ def _tree(
             f"{own}.{name}_switches", switches, leaves=leaves, tier_count=count, up=up, radix=radix, planes=planes
         )
     frame.derive(
-        f"{own}.node_leaf_cables", fattree.node_leaf_cables, nodes=f"{own}.nodes", links=links, extra_links=extra
+        f"{own}.node_leaf_cables", fattree.node_leaf_cables, nodes=f"{own}.nodes", links=links, extra_links=cabled
     )
     frame.derive(f"{own}.leaf_spine_cables", fattree.leaf_spine_cables, leaves=leaves, tier_count=count, up=up)
     frame.derive(
@@ -235,12 +237,18 @@ def _storage_network(frame: Frame, site: str) -> None:
     own = f"{site}.fabric.storage"
     frame.derive(f"{own}.nodes", endpoints.all_nodes, nodes=f"{site}.nodes", spare_nodes=f"{site}.spare_nodes")
     frame.derive(
-        f"{own}.extra_links",
-        side.storage_extra_links,
+        f"{own}.device_links",
+        side.storage_device_links,
         nodes=f"{own}.nodes",
         group_read_bytes_s="fabric.storage.group_read_bytes_s",
         link_bandwidth_bytes_s="fabric.storage.switch_port_rate_bytes_s",
         service_links="fabric.storage.service_links",
+    )
+    frame.derive(
+        f"{own}.extra_links",
+        side.storage_extra_links,
+        nodes=f"{own}.nodes",
+        device_links=f"{own}.device_links",
         access_ports="fabric.management.switch_ports",
     )
     _tree(
@@ -253,6 +261,7 @@ def _storage_network(frame: Frame, site: str) -> None:
         extra=f"{own}.extra_links",
         radix="fabric.storage.switch_ports",
         planes="fabric.storage.planes",
+        cabled=f"{own}.device_links",
     )
     frame.derive(f"{own}.cables", total, parts=[f"{own}.{count}" for count in COUNTS[3:]])
 
