@@ -25,6 +25,7 @@ _ACCELERATOR = {
     "accelerator.scaleup_bandwidth_bytes_s": "scaleup_bandwidth_bytes_s",
     "accelerator.scaleup_domain": "scaleup_domain",
     "accelerator.launch_year": "launch_year",
+    "accelerator.price_usd": "purchase_price_usd",
 }
 _SERVER = {
     "server.gpus": "gpus",
