@@ -50,7 +50,7 @@ def command(
     }
 
     def show() -> None:
-        from clusterwright.report.tables import audit_table
+        from clusterwright.report import audit_table
 
         click.echo(audit_table(cluster))
 

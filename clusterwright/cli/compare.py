@@ -50,7 +50,7 @@ def command(runs: tuple[Path, ...], threshold: float, output: str, overlays: tup
     }
 
     def show() -> None:
-        from clusterwright.report.tables import compare_table
+        from clusterwright.report import compare_table
 
         click.echo(compare_table(clusters))
 

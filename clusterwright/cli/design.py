@@ -50,7 +50,7 @@ def command(
         write_run(folder, {name: text.encode() for name, text in files.items()})
 
     def show() -> None:
-        from clusterwright.report.tables import design_summary
+        from clusterwright.report import design_summary
 
         click.echo(design_summary(cluster))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from clusterwright.cli import program
+from clusterwright.cli import main, program
 from tests.contract.tree import ROOT, modules
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -47,7 +47,8 @@ def unknown(place: str, words: list[str]) -> Iterator[str]:
             return
         command, words = below, words[1:]
     known = {name for param in command.params for name in param.opts} | {"--help", "-h"}
-    yield from (f"{place}: no option {word}" for word in words if word[0] == "-" and word.split("=")[0] not in known)
+    options = [word for word in words if word.startswith("-") and word != "-"]
+    yield from (f"{place}: no option {word}" for word in options if word.split("=")[0] not in known)
 
 
 def test_every_command_line_in_the_guides_has_a_verb_and_options_that_exist() -> None:
@@ -70,11 +71,19 @@ def test_every_make_target_that_is_named_exists() -> None:
     assert sorted(pair for pair in named if pair[0] not in targets) == []
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda page: page.name)
-def test_the_python_of_a_guide_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder such as the guides suppose: the examples, and the run of the first one."""
+    folder = tmp_path_factory.mktemp("desk")
     for example in (ROOT / "examples").glob("*.yaml"):
-        shutil.copy(example, tmp_path)
-    monkeypatch.chdir(tmp_path)
+        shutil.copy(example, folder)
+    assert main(["design", str(folder / "llm-70b.yaml"), "--out", str(folder / "runs" / "llm-70b")]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda page: page.name)
+def test_the_python_of_a_guide_runs(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(desk)
     names = {"Path": Path}
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), names)
