@@ -12,7 +12,7 @@ from clusterwright.cluster.laws import Law, law, laws
 from clusterwright.cluster.provenance import Provenance, assumed, chosen, from_spec
 from clusterwright.cluster.runfolder import FINDINGS as RUN_FINDINGS
 from clusterwright.cluster.runfolder import add_file, edited_files, read_manifest, write_run
-from clusterwright.cluster.store import FILE_NAME, Change, diff, dumps, load, save
+from clusterwright.cluster.store import FILE_NAME, Change, diff, dumps, load, plain, save
 from clusterwright.cluster.store import FINDINGS as STORE_FINDINGS
 from clusterwright.cluster.tables import SCHEMA, Column, Table
 from clusterwright.findings import codes
@@ -50,6 +50,7 @@ __all__ = [
     "link_graph",
     "load",
     "member",
+    "plain",
     "read_manifest",
     "save",
     "write_run",

@@ -24,7 +24,7 @@ from clusterwright.errors import InputError, WorldError
 from clusterwright.findings import SEVERITIES, Code, Finding, codes
 from clusterwright.source import Place
 
-__all__ = ["FILE_NAME", "FILE_SCHEMA", "FINDINGS", "Change", "diff", "dumps", "load", "save"]
+__all__ = ["FILE_NAME", "FILE_SCHEMA", "FINDINGS", "Change", "diff", "dumps", "load", "plain", "save"]
 
 FILE_NAME = "cluster.json"
 FILE_SCHEMA = "clusterwright/cluster/1"
@@ -77,7 +77,7 @@ def dumps(cluster: Cluster) -> str:
     frame = cluster.frame
     document = {
         "schema": FILE_SCHEMA,
-        "head": _plain(cluster.head),
+        "head": plain(cluster.head),
         "totals": {path: _figure_out(frame, path) for path in frame},
         "texts": {path: text for path, (text, _) in frame.texts.items()},
         "provenance": {
@@ -86,7 +86,7 @@ def dumps(cluster: Cluster) -> str:
         },
         "tables": {name: _table_out(table) for name, table in cluster.tables.items()},
         "findings": [_finding_out(finding) for finding in cluster.findings],
-        "answers": _plain(cluster.answers),
+        "answers": plain(cluster.answers),
     }
     return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
@@ -155,14 +155,14 @@ def _finding_out(finding: Finding) -> dict[str, Any]:
     return made
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Answers and head as JSON: arrays and tuples become lists, what is not finite becomes null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from clusterwright.cluster import Cluster
+from clusterwright.cluster import Cluster, plain
 
 __all__ = ["design_document", "dump_document"]
 
@@ -13,7 +13,7 @@ __all__ = ["design_document", "dump_document"]
 def design_document(cluster: Cluster) -> dict[str, Any]:
     """Everything a program wants of a design: verdict, figures nested by room, findings, options, audit.
 
-    Counts are plain numbers, predictions ``{value, low, high}``; units are in the names.
+    Counts are plain numbers, predictions ``{value, low, high}``; units are in the names; what is not finite is null.
     """
     tree = cluster.tree()
     storage = tree.setdefault("storage", {})
@@ -23,7 +23,7 @@ def design_document(cluster: Cluster) -> dict[str, Any]:
         entry["name"], entry["model"] = row["name"], row["model"]
         entry["plan"] = {key: row[key] for key in ("tp", "pp", "dp", "cp", "ep", "micro_batch")}
     answers = dict(cluster.answers)
-    return {
+    document = {
         "schema": cluster.head["schema"],
         "name": cluster.name,
         "verdict": cluster.verdict,
@@ -34,6 +34,8 @@ def design_document(cluster: Cluster) -> dict[str, Any]:
         "audit": answers.pop("audit", {"claims": []}),
         **{key: value for key, value in answers.items() if key not in tree},
     }
+    made: dict[str, Any] = plain(document)
+    return made
 
 
 def dump_document(document: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ _ACCELERATOR = {
     "accelerator.scaleup_domain": "scaleup_domain",
     "accelerator.launch_year": "launch_year",
     "accelerator.price_usd": "purchase_price_usd",
+    "accelerator.achievable_bf16_flops": "achievable_bf16_flops",
 }
 _SERVER = {
     "server.gpus": "gpus",
@@ -65,7 +66,9 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
     frame.give("server.liquid", liquid, servers.origin("cooling"), count=True)
     for j, workload in enumerate(spec.workloads):
         if workload.train is not None:
-            accelerators.give(frame, f"training[{j}].peak_flops", f"peak_{workload.train.precision}_flops")
+            precision = workload.train.precision
+            accelerators.give(frame, f"training[{j}].peak_flops", f"peak_{precision}_flops")
+            accelerators.give(frame, f"training[{j}].achievable_flops", f"achievable_{precision}_flops")
     _give_choices(frame, candidates, spec)
     _give_fabric(frame, candidates, spec, catalog)
     _give_prices(frame, accelerators)

@@ -62,11 +62,15 @@ def priced_server(server_usd: Floats, accelerator_usd: Floats, server_gpus: Floa
 
 
 @law(
-    "cost.energy", formula="energy of a year x price", unit="USD/year", source="arithmetic; price of the region or site"
+    "cost.energy",
+    formula="mean power at the meter x a year x price",
+    unit="USD/year",
+    source="arithmetic; price of the region or site",
 )
-def energy_per_year(energy_j: list[Floats], usd_per_j: list[Floats]) -> Floats:
+def energy_per_year(average_power_w: list[Floats], usd_per_j: list[Floats]) -> Floats:
     """Energy bill of a year, over the sites."""
-    return np.asarray(sum(e * p for e, p in zip(energy_j, usd_per_j, strict=True)), dtype=np.float64)
+    bills = [w * YEAR_S * price for w, price in zip(average_power_w, usd_per_j, strict=True)]
+    return np.asarray(sum(bills), dtype=np.float64)
 
 
 @law("cost.rent_per_year", formula="units x price per year", unit="USD/year", source="arithmetic")

@@ -160,7 +160,7 @@ def _opex(frame: Frame, spec: Spec) -> None:
     frame.derive(
         f"{lines}.energy_usd_per_year",
         money.energy_per_year,
-        energy_j=[f"{s}.energy_j_per_year" for s in at],
+        average_power_w=[f"{s}.average_power_w" for s in at],
         usd_per_j=[f"{s}.energy_usd_per_j" for s in at],
     )
     power = [f"{s}.it_power_w" for s in at]
