@@ -1,6 +1,6 @@
 """A design in a notebook: the page in a frame, pictures one by one, tables as data frames where pandas is there."""
 
-import importlib.util
+import sys
 
 import pytest
 
@@ -31,7 +31,15 @@ def test_a_picture_that_does_not_exist_is_named(cluster):
         plot(cluster, "pie")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pandas") is not None, reason="pandas is there")
-def test_without_pandas_the_missing_package_is_named(cluster):
+def test_a_table_and_the_figures_become_data_frames(cluster):
+    nodes = to_pandas(cluster, "nodes")
+    assert list(nodes["name"]) == cluster.tables["nodes"]["name"]
+    totals = to_pandas(cluster)
+    path = next(iter(cluster.frame))
+    assert totals.loc[path, "value"] == cluster.value(path)
+
+
+def test_without_pandas_the_missing_package_is_named(cluster, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match="pandas"):
         to_pandas(cluster)
