@@ -50,7 +50,8 @@ COUNTS = (
 )
 """What a row prints; an empty cell is not judged."""
 _MAY_BE_ZERO = ("extra_endpoints",)
-_MOST = 1e9
+_MOST = {"radix": 1e5, "tiers": 3.0, "oversubscription": 1e3}
+"""Largest values that are read; 1e9 for all others."""
 
 Floats = NDArray[np.float64]
 
@@ -119,10 +120,12 @@ def validate_fabric(path: Path) -> FabricReport:
     report, rows = FabricReport(), []
     for row in read_rows(path):
         report.rows += 1
-        if isinstance(row, Row):
-            rows.append(row)
-        else:
+        if not isinstance(row, Row):
             report.refused.append(row)
+        elif reason := _impossible(row):
+            report.refused.append({**row.head, "reason": reason})
+        else:
+            rows.append(row)
     if rows:
         computed, refusals = _by_the_law(rows)
         for i, row in enumerate(rows):
@@ -145,7 +148,8 @@ def read_rows(path: Path) -> Iterator[Row | dict[str, Any]]:
     """
     data = read_bytes(path)
     if isinstance(data, Problem):
-        raise InputError(FINDINGS["VALIDATION-DATA"].at(data.place, data.message, data.hint))
+        hint = "give a CSV file with one published design a row"
+        raise InputError(FINDINGS["VALIDATION-DATA"].at(data.place, data.message, hint))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -201,9 +205,10 @@ def _number(cells: Mapping[str, Any], key: str, least: float) -> float | None:
     except ValueError:
         raise ValueError(f"{key} '{text[:40]}' is not a number") from None
     whole = key == "oversubscription" or value == math.floor(value) if math.isfinite(value) else False
-    if not whole or not least <= value <= _MOST:
+    most = _MOST.get(key, 1e9)
+    if not whole or not least <= value <= most:
         kind = "number" if key == "oversubscription" else "whole number"
-        raise ValueError(f"{key} '{text[:40]}' is not a {kind} from {least:g} to {_MOST:g}")
+        raise ValueError(f"{key} '{text[:40]}' is not a {kind} from {least:g} to {most:g}")
     return value
 
 
@@ -229,14 +234,18 @@ def _by_the_law(rows: list[Row]) -> tuple[dict[str, Floats], list[str]]:
     ]
 
 
-def _refusal(row: Row, counts: Mapping[str, Floats], i: int) -> str:
+def _impossible(row: Row) -> str:
+    """Why no law can be asked about a row, or nothing."""
     links = row.given["nics_per_node"] * row.given["ports_per_nic"]
     if links % row.given["planes"]:
         return f"{links:g} links of a node cannot be shared evenly by {row.given['planes']:g} planes"
-    if row.given["tiers"] > 3:
-        return f"tiers '{row.given['tiers']:g}': the law knows 1 to 3"
     if row.given["radix"] < 2:
         return "a switch with one port joins nothing"
+    return ""
+
+
+def _refusal(row: Row, counts: Mapping[str, Floats], i: int) -> str:
+    """Why the law cannot build a row as asked, or nothing."""
     if not counts["fits"][i]:
         wanted = row.given["tiers"]
         allowed = f"{wanted:g} tier{'s' if wanted != 1 else ''}" if wanted else "three tiers"

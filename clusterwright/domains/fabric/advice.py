@@ -38,10 +38,9 @@ def findings(cluster: Cluster, spec: Spec, catalog: Catalog) -> Iterator[Finding
         there = value(f"sites[{i}].nodes")
         if not value(f"{own}.fits"):
             most = value("fabric.radix") ** 3 / 4 * value("fabric.planes") / value("fabric.links_per_node")
-            message = (
-                f"{site.name}: {value(f'{own}.all.nodes'):,.0f} nodes x {value('fabric.links_per_node'):.0f} links, but "
-                f"three tiers of {value('fabric.radix'):.0f}-port switches join at most {most:,.0f} nodes"
-            )
+            asked = f"{value(f'{own}.all.nodes'):,.0f} nodes with {value('fabric.links_per_node'):.0f} links each"
+            held = f"three tiers of {value('fabric.radix'):.0f}-port switches join at most {most:,.0f}"
+            message = f"{site.name}: {asked}, but {held}"
             yield FINDINGS["FABRIC-TOO-LARGE"].at(
                 f"{own}.fits", message, "take switches with more ports, or more sites"
             )

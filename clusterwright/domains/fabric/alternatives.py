@@ -215,8 +215,10 @@ def _verdict(row: dict[str, Any], base: dict[str, Any], site: _Site) -> tuple[st
     if not row["switches"]:
         many = f"{site.nodes:,.0f} nodes with {site.links:.0f} links each"
         return "impossible", f"{many} are too many for switches of {site.radix:.0f} ports"
-    dearer = row["cost_usd"] / max(base["cost_usd"], 1.0) - 1.0
     share = row["bisection_bandwidth_bytes_s"] / max(site.endpoints / 2 * site.rate, 1.0)
+    if not base["switches"]:
+        return "possible", f"joins all nodes where {base['name']} does not; the halves exchange {share:.0%}"
+    dearer = row["cost_usd"] / max(base["cost_usd"], 1.0) - 1.0
     cost = f"{abs(dearer):.0%} {'dearer' if dearer > 0 else 'cheaper'}" if abs(dearer) >= 0.005 else "the same price"
     if row is base:
         return "chosen", _praise(row, site, share)

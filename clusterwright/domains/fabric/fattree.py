@@ -67,7 +67,8 @@ def smallest_divisor(number: Numbers, least: Numbers) -> Floats:
     found = np.array(numbers, copy=True)
     for one in np.unique(numbers):
         whole = max(int(one), 1)
-        divisors = np.array([k for k in range(1, whole + 1) if whole % k == 0], dtype=np.float64)
+        candidates = np.arange(1, whole + 1)
+        divisors = candidates[whole % candidates == 0].astype(np.float64)
         here = numbers == one
         place = np.searchsorted(divisors, wanted[here] - _HAIR)
         found[here] = divisors[np.minimum(place, len(divisors) - 1)]
