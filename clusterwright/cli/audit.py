@@ -40,7 +40,7 @@ def command(
         raise InputError(FINDINGS["CLI-NO-CLAIMS"].at(spec.place("claims"), "the spec has no claims to judge", hint))
     cluster = design(spec, catalog)
     claims: list[dict[str, Any]] = cluster.answers["audit"]["claims"]
-    refused = [c for c in claims if c["verdict"] == "does-not-hold" or c["contradicts"]]
+    refused = [c for c in claims if c["verdict"] == "does-not-hold"]
     document = {
         "schema": SCHEMA,
         "name": spec.name,

@@ -22,6 +22,9 @@ COUNT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 2.0, 3.0)
 RACK_DENSITIES = (1, 2, 4, 6, 8, 10)
 FIRST_YEAR_OFFERED = 2022
 """With ``accelerators: auto`` older parts are not weighed; they can be asked for by name."""
+RENTED = ("rent", "reserved")
+RENTAL_WORDS = {"on-demand": ("rent",), "index": ("rent",), "reserved": ("reserved",)}
+"""Which ways of procurement a kind of rental offer serves; spot offers serve none, for they can be taken away."""
 EXPECTED_MFU = 0.35
 """Only to place the grid of GPU counts; the training law judges each count."""
 
@@ -93,17 +96,34 @@ def _liftable(spec: Spec) -> Iterator[tuple[str, ...]]:
 
 
 def _options(spec: Spec, catalog: Catalog, lifts: tuple[str, ...]) -> Iterator[Candidate]:
-    wide_rent = len(spec.finance.procurement) == 0
-    procurements = ["buy", "rent", "colocate"] if wide_rent else list(spec.finance.procurement)
+    """The product of the axes. What is rented stands in somebody else's hall: one server, one density is enough."""
+    rented: set[tuple[str, int, str, str]] = set()
     for server in servers_for(spec, catalog, lifted="compute.accelerators" in lifts):
         accelerator = catalog.get("accelerator", server.text("accelerator"))
         counts = _counts(spec, catalog, server, accelerator, lifted="compute.gpus" in lifts)
         densities = _densities(spec, server, lifted="compute.nodes_per_rack" in lifts)
         fabrics = feasible_fabrics(spec, catalog, server, lifted="compute.accelerators" in lifts)
         if lifts:
-            densities, fabrics = densities[-1:] if "compute.nodes_per_rack" not in lifts else densities, fabrics[:1]
-        for gpus, density, fabric, procurement in product(counts, densities, fabrics, procurements):
-            yield Candidate(server.name, accelerator.name, gpus, density, fabric, procurement, lifts)
+            densities = densities if "compute.nodes_per_rack" in lifts else densities[-1:]
+            fabrics = fabrics[:1]
+        ways = _procurements(spec, accelerator, bool(lifts))
+        for gpus, density, fabric, way in product(counts, reversed(densities), fabrics, ways):
+            key = (accelerator.name, gpus, fabric, way)
+            if way in RENTED and key in rented:
+                continue
+            rented.add(key)
+            yield Candidate(server.name, accelerator.name, gpus, density, fabric, way, lifts)
+
+
+def _procurements(spec: Spec, accelerator: Part, lifted: bool) -> list[str]:
+    """The ways of procurement to weigh: those asked for, or buying, renting and colocating.
+
+    Renting what nobody is known to offer is left out, unless the spec asks for nothing else.
+    """
+    asked = list(spec.finance.procurement) or ["buy", "rent", "colocate"]
+    offered = {kind for rental in accelerator.rentals() for kind in RENTAL_WORDS.get(rental.kind, ())}
+    had = [way for way in asked if way not in RENTED or way in offered]
+    return had if had or lifted else asked
 
 
 def servers_for(spec: Spec, catalog: Catalog, *, lifted: bool = False) -> list[Part]:

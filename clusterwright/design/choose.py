@@ -50,8 +50,8 @@ def _row(i: int, weighing: Weighing) -> dict[str, Any]:
 
 def _representatives(weighing: Weighing) -> list[int]:
     """The winner, then the best of each accelerator, count, density, fabric and procurement; best first."""
-    lifts = [len(c.lifts) for c in weighing.candidates]
-    order = np.lexsort((weighing.score, ~weighing.feasible, lifts))
+    lifts = np.array([len(c.lifts) for c in weighing.candidates], dtype=np.float64)
+    order = np.lexsort((weighing.score, (~weighing.feasible).astype(np.float64), lifts))
     picked: dict[int, None] = {weighing.winner: None}
     seen: set[tuple[str, Any]] = set()
     for i in (int(i) for i in order):

@@ -64,7 +64,7 @@ FINDINGS = codes(
         "AUDIT-CLAIM-REFUSED",
         "warning",
         "A claim does not hold",
-        "The claimed range and the computed interval do not meet, or the claim contradicts another one.",
+        "The claimed range and the computed interval do not meet. The finding gives the arithmetic.",
     ),
     Code(
         "AUDIT-UNKNOWN-PATH",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterwright.catalog import Catalog, Part
+from clusterwright.catalog import Catalog, Part, Rental
 from clusterwright.cluster import Floats, Frame, Provenance, chosen, from_spec
-from clusterwright.design.candidates import Candidate
+from clusterwright.design.candidates import RENTAL_WORDS, Candidate
 from clusterwright.domains.fabric import cable_power, cable_price
 from clusterwright.spec import Spec
 
@@ -122,6 +122,8 @@ def _give_choices(frame: Frame, candidates: Sequence[Candidate], spec: Spec) -> 
         frame.give(f"cost.{word}", hot, chosen("one option per way of procurement"), count=True)
 
 
+OFFER_YEARS = 1
+"""Rental offers more calendar years older than the newest one are not the market's price any more."""
 CABLE_LENGTHS_M = {"cable": 12.0, "trunk": 30.0}
 """Mean lengths assumed: node to leaf within a row of racks, leaf to spine across the hall."""
 
@@ -170,22 +172,23 @@ def _give_fabric(frame: Frame, candidates: Sequence[Candidate], spec: Spec, cata
 
 
 def _give_prices(frame: Frame, accelerators: _Column) -> None:
-    """Rental $/GPU-h by kind: the median of the published offers, the lowest and highest as interval."""
-    for path, kinds in (
-        ("cost.rent_usd_per_gpu_h", ("on-demand", "index")),
-        ("cost.reserved_usd_per_gpu_h", ("reserved",)),
-    ):
-        offers = [sorted(r.usd_per_gpu_h for r in p.rentals() if r.kind in kinds) for p in accelerators.unique]
-        middle = np.array([float(np.median(o)) if o else 0.0 for o in offers])[accelerators.index]
-        low = np.array([o[0] if o else 0.0 for o in offers])[accelerators.index]
-        high = np.array([o[-1] if o else 0.0 for o in offers])[accelerators.index]
-        note = "; ".join(
-            f"{r.provider} {r.usd_per_gpu_h:g} USD ({r.kind}, {r.date})"
-            for r in accelerators.unique[0].rentals()
-            if r.kind in kinds
-        )
+    """Rental $/GPU-h by way of procurement: the median of the recent offers, the lowest and highest as interval."""
+    for path, way in (("cost.rent_usd_per_gpu_h", "rent"), ("cost.reserved_usd_per_gpu_h", "reserved")):
+        offers = [_recent(part, way) for part in accelerators.unique]
+        prices = [sorted(r.usd_per_gpu_h for r in several) for several in offers]
+        middle = np.array([float(np.median(p)) if p else 0.0 for p in prices])[accelerators.index]
+        low = np.array([p[0] if p else 0.0 for p in prices])[accelerators.index]
+        high = np.array([p[-1] if p else 0.0 for p in prices])[accelerators.index]
+        note = "; ".join(f"{r.provider} {r.usd_per_gpu_h:g} USD ({r.kind}, {r.date})" for r in offers[0])
         origin = Provenance("catalog", place=f"catalogue: accelerator/{accelerators.unique[0].name} rental", note=note)
         frame.give(path, middle, origin, low=low, high=high)
+
+
+def _recent(part: Part, way: str) -> list[Rental]:
+    """The offers of a way of procurement that are at most :data:`OFFER_YEARS` older than the newest of the part."""
+    offers = [r for r in part.rentals() if way in RENTAL_WORDS.get(r.kind, ())]
+    newest = max((int(r.date[:4]) for r in offers), default=0)
+    return [r for r in offers if int(r.date[:4]) >= newest - OFFER_YEARS]
 
 
 def _give_sites(frame: Frame, spec: Spec) -> None:

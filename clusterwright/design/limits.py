@@ -141,11 +141,12 @@ def violation(limits: list[Limit], frame: Frame) -> Floats:
 
 
 def constraint_rows(limits: list[Limit], cluster: Cluster) -> list[dict[str, Any]]:
-    """The limits against the design, with interval and margin, tightest first."""
-    rows = []
+    """The limits against the design, with interval and margin, tightest first; physical ones only where they fail."""
+    rows: list[dict[str, Any]] = []
     for limit in limits:
         margin = float(limit.margin(cluster.frame)[0])
-        if math.isinf(margin):
+        physical = not limit.key and not limit.at_most
+        if math.isinf(margin) or (physical and margin >= 0):
             continue
         low, value, high = _interval(limit, cluster)
         rows.append(
@@ -166,7 +167,7 @@ def constraint_rows(limits: list[Limit], cluster: Cluster) -> list[dict[str, Any
                 "text": f"{human(limit.path, value)} against {human(limit.path, limit.bound)}",
             }
         )
-    rows.sort(key=lambda row: row["margin"])
+    rows.sort(key=lambda row: float(row["margin"]))
     if rows:
         rows[0]["binding"] = True
     return rows

@@ -19,7 +19,7 @@ def relaxations(weighing: Weighing) -> list[dict[str, Any]]:
     """Changes of the spec that make it feasible, each with what it costs over the operating years.
 
     Three kinds: keep what was asked for and loosen exactly the limits it breaks; keep the limits and free one pin
-    (GPU count, accelerator, rack density); do both, where neither is enough alone.
+    (GPU count, accelerator, rack density); do both, where neither is enough alone. Fewest changes first, then cost.
     """
     made = [_loosen(i, weighing) for i in _least_broken(weighing.asked, weighing)]
     for lifts in sorted({c.lifts for c in weighing.candidates if c.lifts}, key=len):
@@ -30,14 +30,14 @@ def relaxations(weighing: Weighing) -> list[dict[str, Any]]:
             made += [_loosen(i, weighing) for i in _least_broken(rows, weighing)[:1]]
     base = float(weighing.cost[weighing.winner])
     unique = {row["text"]: {**row, "extra_usd": row["cost_usd"] - base} for row in made if row["change"]}
-    return sorted(unique.values(), key=lambda row: (row["cost_usd"], row["time_to_train_s"]))[:MOST]
+    return sorted(unique.values(), key=lambda row: (row["steps"], row["cost_usd"], row["time_to_train_s"]))[:MOST]
 
 
 def _least_broken(rows: Bools, weighing: Weighing) -> list[int]:
     """For each set of limits broken among ``rows`` that the spec could loosen, the cheapest candidate."""
     best: dict[tuple[int, ...], int] = {}
     for i in np.flatnonzero(rows):
-        broken = tuple(np.flatnonzero(weighing.margins[:, i] < -1e-9))
+        broken = tuple(int(k) for k in np.flatnonzero(weighing.margins[:, i] < -1e-9))
         if not broken or any(not weighing.limits[k].key for k in broken):
             continue
         if broken not in best or weighing.cost[i] < weighing.cost[best[broken]]:
@@ -76,6 +76,7 @@ def _free(i: int, weighing: Weighing) -> dict[str, Any]:
 def _row(kind: str, text: str, changes: dict[str, Any], i: int, weighing: Weighing) -> dict[str, Any]:
     return {
         "kind": kind,
+        "steps": len(changes) + (len(weighing.candidates[i].lifts) if kind == "loosen" else 0),
         "change": changes,
         "text": text,
         "option": weighing.candidates[i].name,

@@ -131,7 +131,7 @@ def _say(cluster: Cluster, weighing: Weighing) -> None:
 def _say_outside(cluster: Cluster, weighing: Weighing) -> None:
     """A feasible option outside the spec that costs at least 5 % less than the choice."""
     outside = ~weighing.asked & weighing.feasible
-    if not weighing.found or not outside.any():
+    if not weighing.found or not outside.any() or weighing.spec.objective.get("cost", 0.0) < 0.5:
         return
     best = int(np.argmin(np.where(outside, weighing.cost, np.inf)))
     base, option = float(weighing.cost[weighing.winner]), weighing.candidates[best]
@@ -153,12 +153,9 @@ def _say_audit(cluster: Cluster) -> None:
             near = get_close_matches(claim["path"], list(cluster.frame), n=3, cutoff=0.6)
             hint = f"did you mean {', '.join(near)}?" if near else "list the figures with 'clusterwright explain RUN'"
             cluster.say(FINDINGS["AUDIT-UNKNOWN-PATH"].at(claim["path"], "no law computes this figure", hint))
-        elif claim["verdict"] == "does-not-hold" or claim["contradicts"]:
-            cluster.say(
-                FINDINGS["AUDIT-CLAIM-REFUSED"].at(
-                    claim["path"], f"claimed {claim['text']}: {claim['verdict']}; " + claim["arithmetic"].rstrip(".")
-                )
-            )
+        elif claim["verdict"] == "does-not-hold":
+            message = f"claimed {claim['text']}, which does not hold. {claim['arithmetic'].rstrip('.')}"
+            cluster.say(FINDINGS["AUDIT-CLAIM-REFUSED"].at(claim["path"], message))
 
 
 def _nothing(spec: Spec) -> Any:

@@ -23,7 +23,7 @@ OBJECTIVES = {"cost": "cost.tco_usd", "energy": "facility.run_energy_j", "carbon
 
 def finish(frame: Frame, spec: Spec) -> Floats:
     """When the last workload is done, seconds."""
-    return np.max([frame[f"training[{j}].finish_s"] for j in range(len(spec.workloads))], axis=0)
+    return np.asarray(np.max([frame[f"training[{j}].finish_s"] for j in range(len(spec.workloads))], axis=0))
 
 
 @dataclass(frozen=True)

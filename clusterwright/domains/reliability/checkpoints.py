@@ -18,7 +18,7 @@ __all__ = ["daly_interval", "ettr", "restart_overhead", "time_to_train", "young_
 )
 def young_interval(checkpoint_s: Floats, mtti_s: Floats) -> Floats:
     """Training time between checkpoints, first order. C: blocking time of a checkpoint; M: MTTI."""
-    return np.sqrt(2.0 * checkpoint_s * mtti_s)
+    return np.asarray(np.sqrt(2.0 * checkpoint_s * mtti_s))
 
 
 @law(
@@ -60,7 +60,7 @@ def ettr(interval_s: Floats, checkpoint_s: Floats, restart_s: Floats, mtti_s: Fl
     rate = 1.0 / mtti_s
     # exponents are capped where the ratio is nil anyway, so that nothing overflows
     lost = np.exp(np.minimum(rate * restart_s, 300.0)) * np.expm1(np.minimum(rate * (interval_s + checkpoint_s), 300.0))
-    return np.clip(interval_s * rate / lost, 1e-12, 1.0)
+    return np.asarray(np.clip(interval_s * rate / lost, 1e-12, 1.0))
 
 
 @law(

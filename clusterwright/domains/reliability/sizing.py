@@ -46,13 +46,13 @@ def interruptions(parts: list[Floats]) -> Floats:
 @law("reliability.smallest", formula="smallest over the runs", unit="SI", source="the run that suffers most decides")
 def smallest(parts: list[Floats]) -> Floats:
     """The smallest of several figures."""
-    return np.min(parts, axis=0)
+    return np.asarray(np.min(parts, axis=0))
 
 
 @law("reliability.largest", formula="largest over the sites", unit="SI", source="arithmetic")
 def largest(parts: list[Floats]) -> Floats:
     """The largest of several figures."""
-    return np.max(parts, axis=0)
+    return np.asarray(np.max(parts, axis=0))
 
 
 @law(

@@ -13,7 +13,7 @@ from clusterwright.spec import Spec
 __all__ = ["choose_scheduler", "fill_nodes", "fill_services", "options", "say"]
 
 KNOWN_NODES = {"slurm": 10_000, "kubernetes": 5_000, "ray": 2_000}
-"""Nodes under one controller that are published: Frontier's 9,408 nodes; the Kubernetes scalability limit; Ray's tests."""
+"""Nodes under one controller that are published: Frontier (9,408), the Kubernetes limit, Ray's own tests."""
 
 _FOR = {
     "slurm": "gang scheduling, fair share, backfill and topology-aware placement come built in; the usual choice for "

@@ -84,7 +84,7 @@ def _demand(frame: Frame, spec: Spec) -> None:
             "storage.dataset_bytes",
             tiers.dataset_from_tokens,
             tokens=[f"storage.tokens[{j}]" for j in runs],
-            token_bytes="storage.bytes_per_token",
+            token_bytes="storage.bytes_per_token",  # noqa: S106 - a path of the frame, no password
         )
     frame.give(
         "storage.largest_share",

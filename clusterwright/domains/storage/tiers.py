@@ -26,7 +26,7 @@ __all__ = [
 @law("storage.largest", formula="largest of the runs", unit="SI", source="the largest checkpoint decides")
 def largest(parts: list[Floats]) -> Floats:
     """The largest of several figures."""
-    return np.max(parts, axis=0)
+    return np.asarray(np.max(parts, axis=0))
 
 
 @law(
@@ -108,7 +108,7 @@ def blocks(
         write_bytes_s / block_write_bytes_s,
         fewest,
     ]
-    return np.ceil(np.max(np.broadcast_arrays(*needs), axis=0) - 1e-9)
+    return np.asarray(np.ceil(np.max(np.broadcast_arrays(*needs), axis=0) - 1e-9))
 
 
 @law("storage.each_times", formula="blocks x of one", unit="SI", source="arithmetic")
@@ -148,7 +148,7 @@ def site_share(total: Floats, share: Floats) -> Floats:
 )
 def site_rate(rate_bytes_s: Floats, shares: list[Floats]) -> Floats:
     """Rate that one job sees."""
-    return rate_bytes_s * np.max(shares, axis=0)
+    return np.asarray(rate_bytes_s * np.max(shares, axis=0))
 
 
 @law("storage.transfer_time", formula="bytes / rate", unit="s", source="arithmetic, sharded evenly over the ranks")
