@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from clusterwright.report.theme import BLUE, GREY, INK, MUTED, ORANGE, SKY, chart_config
+from clusterwright.report.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, SKY, chart_config
 from clusterwright.report.words import label, number, short
 from clusterwright.units import DAY_S, HOUR_S, YEAR_S
 
@@ -53,7 +53,8 @@ def waterfall(data: Mapping[str, Any], width: int) -> str:
     factor, unit = axis_unit(path, max(data["total"], 1e-12))
     rows, at = [], 0.0
     for one in bars:
-        rows.append(_step(one, at, factor, path, BLUE if one.get("useful") else SKY))
+        colour = GREEN if one["value"] < 0 else BLUE if one.get("useful") else SKY
+        rows.append(_step(one, at, factor, path, colour))
         at += one["value"]
     whole = {"label": data["total_label"], "value": data["total"], "low": data["total"], "high": data["total"]}
     rows.append(_step(whole, 0.0, factor, path, ORANGE))
@@ -79,7 +80,7 @@ def _step(one: Mapping[str, Any], at: float, factor: float, path: str, colour: s
         "end": ends[0] / factor,
         "bottom": ends[1] / factor,
         "top": ends[2] / factor,
-        "mark": max(ends) / factor,
+        "mark": max(at, *ends) / factor,
         "text": number(path, one["value"]),
         "colour": colour,
     }
@@ -180,10 +181,10 @@ def _kind(point: Mapping[str, Any]) -> str:
 
 
 def _near(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The points within a factor of five around those that matter; far ones would press these together."""
+    """The points within a factor of two and a half around those that matter; far ones would press these together."""
     usable = [p for p in points if p["x"] > 0 and p["y"] > 0]
     telling = [p for p in usable if p.get("chosen") or not p.get("dominated")] or usable
-    bounds = {k: (min(p[k] for p in telling) / 5, max(p[k] for p in telling) * 5) for k in ("x", "y")}
+    bounds = {k: (min(p[k] for p in telling) / 2.5, max(p[k] for p in telling) * 2.5) for k in ("x", "y")}
     return [p for p in usable if all(bounds[k][0] <= p[k] <= bounds[k][1] for k in ("x", "y"))]
 
 

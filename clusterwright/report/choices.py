@@ -32,7 +32,8 @@ def options(cluster: Cluster) -> Section:
         [
             Column(""),
             Column("GPUs"),
-            Column("Server, link, procurement"),
+            Column("Server"),
+            Column("Procurement"),
             Column("Time", True),
             Column("Cost", True),
             Column("Power", True),
@@ -40,7 +41,8 @@ def options(cluster: Cluster) -> Section:
             Column("Why"),
         ],
         [_option(row) for row in rows],
-        "Cost is cost of ownership over the operating years; power is at the meter; carbon is that of the run.",
+        "Cost is cost of ownership over the operating years; power is at the meter; carbon is that of the run. "
+        "Differences are against the choice.",
     )
     front = _pareto(cluster)
     return Section("options", "Options considered", lead, parts=[grid, *([front] if front else [])])
@@ -50,18 +52,28 @@ def _option(row: Mapping[str, Any]) -> list[Cell]:
     good = row.get("verdict") == "feasible"
     mark = Cell(TICK, state="good") if row.get("chosen") else Cell("≈" if row.get("closest") else "", state="warn")
     gpus = f"{row['gpus']:,} × {row.get('accelerator', '')}" if row.get("gpus") else str(row.get("name", ""))
-    dense = f"{row['nodes_per_rack']:g} nodes a rack" if row.get("nodes_per_rack") else ""
-    parts = [str(row.get(key, "")) for key in ("server", "fabric", "procurement")]
+    dense = f"{row['nodes_per_rack']:g} a rack" if row.get("nodes_per_rack") else ""
+    outside, why = reason(row)
     return [
         mark,
-        Cell(gpus, state="" if good else "dim", sub=dense),
-        Cell(", ".join(part for part in parts if part), state="" if good else "dim"),
+        Cell(gpus, state="tight" if good else "tight dim", sub=str(row.get("fabric", ""))),
+        Cell(str(row.get("server", "")), state="tight" if good else "tight dim", sub=dense),
+        Cell(str(row.get("procurement", "")), state="" if good else "dim"),
         Cell(number("x_s", row.get("time_to_train_s"))),
         Cell(number("x_usd", row.get("tco_usd"))),
         Cell(number("x_w", row.get("meter_power_w"))),
         Cell(_tonnes(row.get("carbon_kg"))),
-        Cell(str(row.get("why", "")), state="" if good else "bad"),
+        Cell(why, state="" if good else "bad", sub=outside),
     ]
+
+
+def reason(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Why an option won or lost, in two parts: which pin of the spec it would lift, and the rest."""
+    why = str(row.get("why", "")).replace(" against the choice", "")
+    first, found, rest = why.partition("; ")
+    if not (found and first.startswith("not asked for")):
+        return "", why
+    return first.replace("not asked for: needs ", "outside the spec: frees ").removesuffix(" to be free"), rest
 
 
 def _tonnes(kg: float | None) -> str:
@@ -92,7 +104,7 @@ def limits(cluster: Cluster) -> Section:
     grid = Grid(
         "Limits, tightest first",
         [Column(""), Column("Limit"), Column("Allowed", True), Column("Design", True), Column("Margin", True)],
-        [_limit(row, cluster) for row in rows],
+        [_limit(row, cluster) for row in sorted(rows, key=is_condition)],
         "≈ holds at the best estimate but not over the whole 80 % interval.",
     )
     ways = rows_of(cluster, "relaxations")
@@ -120,11 +132,16 @@ def _signed(usd: float | None) -> str:
     return "" if usd is None else ("+" if usd > 0 else "") + number("x_usd", usd)
 
 
+def is_condition(row: Mapping[str, Any]) -> bool:
+    """True for what only holds or does not, such as that the plan fits the memory."""
+    return row.get("limit") in (1, 1.0) and not row.get("at_most", True)
+
+
 def _limit(row: Mapping[str, Any], cluster: Cluster) -> list[Cell]:
     path = str(row.get("path", ""))
     holds, throughout = bool(row.get("holds")), bool(row.get("holds_throughout", row.get("holds")))
     mark = Cell(TICK, state="good") if throughout else Cell("≈", state="warn") if holds else Cell("✗", state="bad")
-    if row.get("limit") in (1, 1.0) and path.endswith("fits"):
+    if is_condition(row):
         yes = Cell("yes" if holds else "no", state="" if holds else "bad")
         return [mark, Cell(str(row.get("name", path))), Cell("yes"), yes, Cell("")]
     sign = "≤ " if row.get("at_most", True) else "≥ "
@@ -168,8 +185,10 @@ def _tornado(target: str, rows: Sequence[Mapping[str, Any]]) -> Picture:
         if None not in (row.get("base"), row.get("low"), row.get("high"))
     ]
     bars.sort(key=lambda b: -abs(b["high"] - b["low"]))
+    bars = [b for b in bars if number(path, b["low"]) != number(path, b["high"])] or bars[:1]
     widest = bars[0]["input"] if bars else "nothing"
     alt = f"Swing of {words} for each uncertain input; {widest} moves it most."
+    note = "Blue: the input at the low end of its interval; orange: at the high end."
     grid = Grid(
         f"{words[:1].upper()}{words[1:]}: effect of each input",
         [Column("Input"), Column("Range"), Column("At the low end", True), Column("At the high end", True)],
@@ -183,7 +202,7 @@ def _tornado(target: str, rows: Sequence[Mapping[str, Any]]) -> Picture:
             for b in bars
         ],
     )
-    return Picture("tornado", words[:1].upper() + words[1:], alt, {"path": path, "bars": bars[:10]}, grid=grid)
+    return Picture("tornado", words[:1].upper() + words[1:], alt, {"path": path, "bars": bars[:10]}, note, grid)
 
 
 def _range_words(row: Mapping[str, Any]) -> str:
@@ -203,7 +222,7 @@ def choices(cluster: Cluster) -> Section:
         "Choices",
         [Column("What"), Column("Choice"), Column("Why")],
         [
-            [Cell(label(path)), Cell(text, path), Cell(origin.note or origin.source or origin.place)]
+            [Cell(label(path)), Cell(text, path), Cell(origin.note or origin.source or origin.place or origin.law)]
             for path, (text, origin) in cluster.frame.texts.items()
         ],
     )
@@ -211,8 +230,9 @@ def choices(cluster: Cluster) -> Section:
     for key, caption in _PARTS:
         rows = rows_of(cluster, key)
         if rows:
-            columns = [Column(""), Column("Option"), Column("Why")]
-            parts.append(Grid(caption, columns, [_weighed(row) for row in rows]))
+            priced = any("cost_usd" in row or "price_usd" in row for row in rows)
+            columns = [Column(""), Column("Option"), *([Column("Price", True)] if priced else []), Column("Why")]
+            parts.append(Grid(caption, columns, [_weighed(row, priced) for row in rows]))
     for j, plans in enumerate(cluster.answers.get("plans") or []):
         found = [plan for plan in plans if isinstance(plan, Mapping)]
         if found:
@@ -222,9 +242,16 @@ def choices(cluster: Cluster) -> Section:
     return Section("choices", "Choices in words", parts=parts)
 
 
-def _weighed(row: Mapping[str, Any]) -> list[Cell]:
-    chosen = bool(row.get("chosen"))
-    return [Cell(TICK if chosen else "", state="good"), Cell(str(row.get("name", ""))), Cell(str(row.get("why", "")))]
+def _weighed(row: Mapping[str, Any], priced: bool) -> list[Cell]:
+    name, title = str(row.get("name", "")), str(row.get("title", ""))
+    price = row.get("cost_usd", row.get("price_usd"))
+    lost = row.get("verdict") == "impossible"
+    return [
+        Cell(TICK if row.get("chosen") else "", state="good"),
+        Cell(title or name, sub=name if title else ""),
+        *([Cell("" if lost else number("x_usd", price))] if priced else []),
+        Cell(str(row.get("why", "")), state="bad" if lost else ""),
+    ]
 
 
 def _plans(plans: Sequence[Mapping[str, Any]], j: int, runs: int) -> Grid:

@@ -64,8 +64,9 @@ def _rack(canvas: Canvas, rack: Mapping[str, Any], x: float, y: float, units: in
             title=f"{box['label']}, {box['units']:g} U",
         )
         if height >= 13 and (i < 12 or height > 20):
+            ink = INK if fill == GREY else PAPER
             canvas.text(
-                middle, at + height / 2 + 4, box["label"], size=10.5, anchor="middle", colour=PAPER, most=RACK_PX - 12
+                middle, at + height / 2 + 4, box["label"], size=10.5, anchor="middle", colour=ink, most=RACK_PX - 12
             )
     said = [
         f"{number('x_w', rack['power_w'])} · {number('x_kg', rack['weight_kg'])}",

@@ -15,6 +15,8 @@ from clusterwright.report.workload import numbers, parts_grid
 
 __all__ = ["assumptions", "audit", "cost", "findings", "materials"]
 
+MOST_OPEN = 12
+"""Rows of a table of inputs that are shown without a click."""
 MOST_BARS = 11
 """Bars of the cost waterfall; smaller lines are added up."""
 
@@ -41,9 +43,10 @@ def cost(cluster: Cluster) -> Section:
 
 
 def _waterfall(rows: Sequence[Mapping[str, Any]], how: str) -> Picture:
-    ordered = sorted(rows, key=lambda row: -row["total_usd"])
-    top, rest = ordered[:MOST_BARS], ordered[MOST_BARS:]
-    bars = [_money_bar(row) for row in top if row["total_usd"] > 0]
+    spent = sorted((row for row in rows if row["total_usd"] > 0), key=lambda row: -row["total_usd"])
+    back = [row for row in rows if row["total_usd"] < 0]
+    top, rest = spent[:MOST_BARS], spent[MOST_BARS:]
+    bars = [_money_bar(row) for row in top]
     if rest:
         bars.append(
             {
@@ -56,11 +59,12 @@ def _waterfall(rows: Sequence[Mapping[str, Any]], how: str) -> Picture:
                 },
             }
         )
+    bars += [_money_bar(row) for row in back]
     whole = sum(bar["value"] for bar in bars)
     said = ", ".join(f"{b['label']} {number('x_usd', b['value'])}" for b in bars[:2])
     alt = f"Cost of ownership ({how}) {number('x_usd', whole)}; largest lines: {said}."
     data = {"path": "x_usd", "bars": bars, "total": whole, "total_label": "Total"}
-    note = "Darker: paid once. Lighter: paid every year, over the operating years."
+    note = "Darker: paid once. Lighter: paid every year, over the operating years. Green: comes back at the end."
     grid = parts_grid(f"Cost of ownership, {how}", "x_usd", bars, whole)
     return Picture("waterfall", "Cost of ownership", alt, data, note, grid)
 
@@ -91,7 +95,11 @@ def materials(cluster: Cluster) -> Section:
         parts.append(Grid("Parts", columns, things))
     money = list(cluster.tables["money"].rows())
     if money:
-        parts.append(_money(money))
+        how = cluster.frame.text("cost.procurement", "buy")
+        parts.append(_money([row for row in money if row["procurement"] == how] or money, how))
+        rest = [row for row in money if row["procurement"] != how]
+        if rest and len(rest) < len(money):
+            parts.append(_money(rest, "the other ways", folded=True))
     if not parts:
         return Section("materials", "Bill of materials", missing="The design holds no parts.")
     return Section("materials", "Bill of materials", parts=parts)
@@ -133,7 +141,7 @@ def _storage_rows(cluster: Cluster) -> list[list[Cell]]:
     ]
 
 
-def _money(rows: Sequence[Mapping[str, Any]]) -> Grid:
+def _money(rows: Sequence[Mapping[str, Any]], how: str, *, folded: bool = False) -> Grid:
     columns = [
         Column("Line"),
         Column("Way"),
@@ -157,7 +165,7 @@ def _money(rows: Sequence[Mapping[str, Any]]) -> Grid:
         ]
         for row in rows
     ]
-    return Grid("Cost lines", columns, made)
+    return Grid(f"Cost lines, {how}", columns, made, folded=folded)
 
 
 def _usd(value: float) -> str:
@@ -253,18 +261,21 @@ def assumptions(cluster: Cluster) -> Section:
                     Cell(why),
                 ]
             )
-    weak = sum(1 for row in facts if row[2].state == "warn")
+    weak = [row for row in facts if row[2].state == "warn"]
+    checked = [row for row in facts if row[2].state != "warn"]
+    columns = [Column("Figure"), Column("Value", True), Column("Status"), Column("Source"), Column("Where")]
     parts = []
-    if facts:
-        columns = [Column("Figure"), Column("Value", True), Column("Status"), Column("Source"), Column("Where")]
-        note = "Marked: from memory or estimated, not checked against a document."
-        parts.append(Grid("Catalogue facts used", columns, facts, note))
+    if weak:
+        note = "Confirm these before money is spent on them."
+        parts.append(Grid("Facts from memory or estimated, not checked against a document", columns, weak, note))
+    if checked:
+        parts.append(Grid("Facts checked or derived", columns, checked, folded=len(checked) > MOST_OPEN))
     if given:
         columns = [Column("Figure"), Column("Value", True), Column("Kind"), Column("Place"), Column("Why")]
-        parts.append(Grid("Wishes, defaults and assumptions", columns, given))
+        parts.append(Grid("Wishes, defaults and assumptions", columns, given, folded=len(given) > MOST_OPEN))
     if not parts:
         return Section("assumptions", "Assumptions and sources", missing="The design holds no inputs.")
-    lead = f"{len(facts)} catalogue facts, {weak} of them from memory or estimated; "
+    lead = f"{len(facts)} catalogue facts, {len(weak)} of them from memory or estimated; "
     lead += f"{len(given)} wishes, defaults and assumptions."
     return Section("assumptions", "Assumptions and sources", lead, parts=parts)
 

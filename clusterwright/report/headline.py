@@ -162,9 +162,14 @@ def _gpus(cluster: Cluster) -> Number | None:
 
 
 def main_risks(cluster: Cluster, most: int = 3) -> list[Risk]:
-    """The worst findings: errors, then risks, then warnings."""
+    """The worst findings: errors, then risks (those to a limit first), then warnings."""
     order = {"error": 0, "risk": 1, "warning": 2, "info": 3}
-    found = sorted(cluster.findings, key=lambda f: order[f.severity])
+    close = {
+        str(row.get("path"))
+        for row in cluster.answers.get("constraints") or []
+        if not row.get("holds_throughout", True)
+    }
+    found = sorted(cluster.findings, key=lambda f: (order[f.severity], str(f.place) not in close))
     return [_risk(one, cluster) for one in found if one.severity != "info"][:most]
 
 

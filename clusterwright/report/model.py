@@ -50,12 +50,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a caption."""
+    """A table with a caption; a folded one is opened by a click, for it is only looked up."""
 
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.cluster import Cluster, diff
-from clusterwright.report.choices import rows_of
+from clusterwright.report.choices import is_condition, reason, rows_of
 from clusterwright.report.headline import asked, key_numbers, main_risks, verdict
 from clusterwright.report.words import label, number, span
 
 __all__ = ["Ink", "audit_table", "compare_table", "design_summary", "text_table"]
 
-WIDTH = 110
+WIDTH = 130
+"""Columns of text where nobody says how wide the terminal is."""
 TICK, CROSS, ALMOST = "✓", "✗", "≈"
 _ANSI = {"bold": "1", "dim": "2", "good": "32", "bad": "31", "warn": "33", "link": "36"}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -96,9 +97,9 @@ def _line(
     return " " * indent + "  ".join(made)
 
 
-def _wrapped(text: str, indent: int, width: int) -> str:
+def _wrapped(text: str, indent: int, width: int, hang: int = 0) -> str:
     blank = " " * indent
-    return textwrap.fill(clean(text), width, initial_indent=blank, subsequent_indent=blank)
+    return textwrap.fill(clean(text), width, initial_indent=blank, subsequent_indent=blank + " " * hang)
 
 
 # --- design -----------------------------------------------------------------------------------------------
@@ -175,18 +176,19 @@ def _considered(cluster: Cluster, ink: Ink, width: int, most: int = 14) -> str:
     if not rows:
         return ""
     shown = rows[:most]
-    titles = ["", "GPUs", "a rack", "link", "how", "time", "cost", "power", "why"]
+    titles = ["", "GPUs", "server", "a rack", "link", "how", "time", "cost", "power", "why"]
     made = [
         [
             TICK if row.get("chosen") else ALMOST if row.get("closest") else "",
             f"{row.get('gpus') or 0:,} {row.get('accelerator', '')}",
+            str(row.get("server", "")),
             f"{row.get('nodes_per_rack') or 0:g}",
             str(row.get("fabric", "")),
             str(row.get("procurement", "")),
             number("x_s", row.get("time_to_train_s")),
             number("x_usd", row.get("tco_usd")),
             number("x_w", row.get("meter_power_w")),
-            str(row.get("why", "")),
+            "; ".join(part.replace("outside the spec: ", "") for part in reversed(reason(row)) if part),
         ]
         for row in shown
     ]
@@ -196,13 +198,13 @@ def _considered(cluster: Cluster, ink: Ink, width: int, most: int = 14) -> str:
         styles.append(dict.fromkeys(range(1, 9), "bold") | {0: "good"} if won else {8: "bad" if lost else "dim"})
     weighed = cluster.head.get("options_weighed")
     head = "Options considered" + (f" ({weighed:,} weighed)" if weighed else "")
-    table = text_table(titles, made, right=(2, 5, 6, 7), styles=styles, width=width, ink=ink)
+    table = text_table(titles, made, right=(3, 6, 7, 8), styles=styles, width=width, ink=ink)
     more = f"\n  … and {len(rows) - most} more in the report" if len(rows) > most else ""
     return f"{ink('bold', head)}\n{table}{more}"
 
 
 def _constraints(cluster: Cluster, ink: Ink, width: int) -> str:
-    rows = [row for row in rows_of(cluster, "constraints") if row.get("limit") not in (1, 1.0) or not row.get("holds")]
+    rows = [row for row in rows_of(cluster, "constraints") if not is_condition(row) or not row.get("holds")]
     if not rows:
         return ""
     made, styles = [], []
@@ -242,9 +244,9 @@ def _risks(cluster: Cluster, ink: Ink, width: int) -> str:
         return ""
     lines = [ink("bold", "Main risks")]
     for i, risk in enumerate(found, 1):
-        lines.append(_wrapped(f"{i}. {risk.message}", 2, width))
+        lines.append(_wrapped(f"{i}. {risk.message}", 2, width, hang=3))
         if risk.hint:
-            lines.append(ink("dim", _wrapped(f"-> {risk.hint}", 5, width)))
+            lines.append(ink("dim", _wrapped(f"-> {risk.hint}", 5, width, hang=3)))
     return "\n".join(lines)
 
 
@@ -280,7 +282,8 @@ def audit_table(cluster: Cluster, *, color: bool = False, width: int = WIDTH) ->
         head = f"  {ink(style, said)}  "
         lines.append(f"{head}{ink('bold', clean(path))} {clean(claim.get('text', ''))}{clean(who)}")
         lines.append(ink("dim", _wrapped(str(claim.get("arithmetic", "")), 6, width)))
-        against = claim.get("contradicts") or []
+        told = str(claim.get("arithmetic", ""))
+        against = [other for other in claim.get("contradicts") or [] if str(other) not in told]
         if against:
             lines.append(ink("bad", _wrapped(f"contradicts {', '.join(against)}", 6, width)))
     return "\n".join(lines)

@@ -7,7 +7,7 @@ import re
 
 from clusterwright.units import HOUR_S, human, human_as, unit_of
 
-__all__ = ["LABELS", "in_unit", "label", "number", "short", "si", "span", "unit_of_figure"]
+__all__ = ["LABELS", "in_unit", "label", "number", "own_label", "short", "si", "span", "unit_of_figure"]
 
 LABELS = {
     "compute.gpus": "GPUs",
@@ -109,8 +109,38 @@ def label(path: str) -> str:
     last = path.rsplit(".", 1)[-1]
     if last in _LAST:
         return _LAST[last]
-    words = _UNITS.sub("", last).replace("_", " ")
-    return words[:1].upper() + words[1:] if words else path
+    parent = path.rsplit(".", 2)[-2] if "." in path else ""
+    return _said(f"{_parent_words(parent)} {_UNITS.sub('', last)}") or path
+
+
+def own_label(path: str) -> str:
+    """What a figure is called among its siblings: ``training[0].memory.state_bytes`` is ``State``."""
+    return _said(_UNITS.sub("", path.rsplit(".", 1)[-1])) or path
+
+
+def _said(name: str) -> str:
+    words = " ".join(_NAMES.get(word, word) for word in name.replace("_", " ").split())
+    return words[:1].upper() + words[1:]
+
+
+_NAMES = {
+    "gpu": "GPU",
+    "gpus": "GPUs",
+    "kw": "kW",
+    "mw": "MW",
+    "nvme": "NVMe",
+    "pue": "PUE",
+    "rdma": "RDMA",
+    "usd": "USD",
+}
+
+
+def _parent_words(parent: str) -> str:
+    """What stands before a figure's own name, so that two prices can be told apart: ``server price``."""
+    name, _, index = parent.partition("[")
+    if index:
+        return f"{name.removesuffix('s')} {int(index.rstrip(']')) + 1}" if index.rstrip("]").isdigit() else name
+    return name.replace("_", " ")
 
 
 def number(path: str, value: float | None) -> str:
@@ -122,6 +152,8 @@ def number(path: str, value: float | None) -> str:
         return human_as(value / 1e3, "t")
     if unit == "J":
         return human_as(value / HOUR_S, "Wh")
+    if unit == "TFLOP/s":
+        return human_as(value * 1e12, "FLOP/s")
     if unit == "token/s":
         digits, _, prefixed = human_as(value, unit).partition(" ")
         return f"{digits}{prefixed.removesuffix(unit)} tokens/s"
@@ -156,6 +188,8 @@ def span(path: str, low: float | None, high: float | None) -> str:
     first, last = number(path, low), number(path, high)
     if first == last:
         return ""
+    if low < 0:
+        return f"{first} to {last}"
     for sign in (" ", "/", "%"):
         head, found, tail = first.partition(sign)
         if found and last.partition(sign)[1:] == (found, tail):

@@ -9,7 +9,7 @@ from typing import Any
 from clusterwright.cluster import Cluster
 from clusterwright.report.choices import TICK, rows_of
 from clusterwright.report.model import Cell, Column, Grid, Number, Picture, Section, cell, figure, value_of
-from clusterwright.report.words import number, span
+from clusterwright.report.words import number, own_label, span
 
 __all__ = ["faults", "metrics", "step_time"]
 
@@ -53,17 +53,31 @@ def step_time(cluster: Cluster) -> Section:
     parts: list[Grid | Picture] = [_plan(cluster, count)]
     for j in range(min(count, 4)):
         parts += [one for one in (_waterfall(cluster, j, count), _memory(cluster, j, count)) if one is not None]
-    found = cluster.answers.get("bottleneck")
-    lead = _bottleneck(found) if isinstance(found, Mapping) else ""
+    lead = " ".join(_bottlenecks(cluster, count))
     names = ("mfu", "tflops_per_gpu", "tokens_per_s", "compute_time_s", "time_to_train_s", "checkpoint_bytes")
     return Section("training", "The training run", lead, numbers(cluster, [f"training[0].{n}" for n in names]), parts)
 
 
-def _bottleneck(found: Mapping[str, Any]) -> str:
+def _bottlenecks(cluster: Cluster, count: int) -> Iterator[str]:
+    """A sentence on what holds each run up; the design says it once, or for each run by its path."""
+    found = cluster.answers.get("bottleneck")
+    if not isinstance(found, Mapping):
+        return
+    if "name" in found:
+        yield _bottleneck(found, "")
+        return
+    for j in range(count):
+        of_run = found.get(f"training[{j}]")
+        if isinstance(of_run, Mapping):
+            yield _bottleneck(of_run, f" of {run_name(cluster, j)}" if count > 1 else "")
+
+
+def _bottleneck(found: Mapping[str, Any], of_run: str) -> str:
     shares = found.get("shares") or {}
     said = ", ".join(f"{name} {float(share):.0%}" for name, share in shares.items() if share)
     why = str(found.get("why", "")).rstrip(".")
-    return f"Bottleneck: {found.get('name', 'unknown')}. {why}." + (f" Shares: {said}." if said else "")
+    why = f" {why[:1].upper()}{why[1:]}." if why else ""
+    return f"The bottleneck{of_run} is {found.get('name', 'unknown')}.{why}" + (f" Shares: {said}." if said else "")
 
 
 def _plan(cluster: Cluster, count: int) -> Grid:
@@ -161,7 +175,7 @@ def _memory_parts(cluster: Cluster, path: str) -> Iterator[dict[str, Any]]:
     total = sum(cluster.value(p) for p in paths)
     if len(paths) > 1 and math.isclose(total, cluster.value(path), rel_tol=0.01):
         for found in numbers(cluster, paths):
-            yield bar(found)
+            yield bar(found, name=own_label(found.path))
 
 
 def faults(cluster: Cluster) -> Section:

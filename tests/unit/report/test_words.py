@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from clusterwright.report.words import label, number, short, si, span
+from clusterwright.report.words import label, number, own_label, short, si, span
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,8 @@ from clusterwright.report.words import label, number, short, si, span
         ("facility.water_m3_per_year", 1234.5, "1,230 m³"),
         ("facility.floor_m2", 148.0, "148 m²"),
         ("cost.tco_usd", 62.8e6, "$62.8M"),
+        ("training[0].tflops_per_gpu", 424.0, "424 TFLOP/s"),
+        ("training[0].cluster_tflops", 434_176.0, "434 PFLOP/s"),
         ("x", None, "unknown"),
         ("x_w", math.nan, "unknown"),
     ],
@@ -37,6 +39,7 @@ def test_a_value_is_said_with_its_unit(path, value, said):
         ("x_usd", 39e6, 58e6, "$39M–$58M"),
         ("cost.opex_usd_per_year", 3.6e6, 5.5e6, "$3.6M–$5.5M/year"),
         ("a.mfu", 0.38, 0.44, "38.0–44.0%"),
+        ("x_usd", -9.1e6, -5.3e6, "-$9.1M to -$5.3M"),
         ("x_power_w", 1e6, 1e6, ""),
         ("x_power_w", None, 1e6, ""),
     ],
@@ -55,7 +58,10 @@ def test_the_si_value_carries_the_bare_unit():
 def test_known_figures_have_names_and_others_get_one_from_their_path():
     assert label("facility.it_power_w") == "IT power"
     assert label("training[3].mfu") == "MFU"
-    assert label("server.price_usd") == "Price"
+    assert label("server.price_usd") == "Server price"
+    assert label("sites[1].cooling") == "Site 2 cooling"
+    assert label("storage.parallel.system") == "Parallel system"
+    assert own_label("training[0].memory.state_bytes") == "State"
 
 
 def test_a_long_text_is_cut_with_an_ellipsis():
