@@ -108,7 +108,7 @@ def _layer_bytes_per_token(shape: ModelShape, plans: Plans, recompute: float) ->
     cut = np.where(plans.sequence_parallel > 0, plans.tp, 1.0)
     stream = (4.0 if recompute == NONE else 2.0) * shape.hidden / cut
     attention = (shape.query_width + shape.key_value_width + shape.value_width) / plans.tp
-    widths = (2.0 if shape.gated else 1.0) + (1.0 if recompute == NONE else 0.0)
+    widths = 1.0 + shape.gated + (1.0 if recompute == NONE else 0.0)
     moe = shape.moe_layers / shape.layers
     dense = widths * shape.feed_forward_width / plans.tp
     routed = shape.active_experts * (widths * shape.expert_width + 2.0 * shape.hidden) / plans.tp

@@ -1,4 +1,4 @@
-"""The constants of the step-time law: a handful, physical, the same for every model, machine and framework."""
+"""The constants of the step-time law: physical, the same for every model and machine; fitted to published runs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,43 @@ class Physics:
     """Global constants.
 
     Attributes:
-        matmul: share of the best measured matrix-product rate that products inside a training step reach (clocks
-            under sustained power, shapes that are not the best ones).
-        attention: share of the same rate that fused attention reaches, forward and backward together.
+        matmul: share of the best measured matrix-product rate that BF16 products inside a training step reach.
+        matmul_8bit: the same in 8 bits, of the rate that the ratio of the peaks promises.
+        matmul_4bit: the same in 4 bits.
+        row_scaled: rate of 8-bit products scaled by rows over that of products scaled by tensors.
+        grouped: rate of grouped products (experts) over that of plain ones.
+        power: exponent of the sustained rate in the power limit, between parts of equal peak.
+        depth: length of the inner dimension that filling and draining a tile costs.
+        attention: share of the product rate that fused attention reaches, forward and backward together.
+        attention_depth: tokens whose processing time a fused attention kernel loses at its ends.
         memory: share of the memory bandwidth that element-wise kernels reach.
+        kernel_s: seconds that launching one kernel takes the host.
+        expert_sync_s: seconds that a mixture layer waits for its routing, each pass, where the host takes part.
         collectives: share of its bare rate that a collective reaches beside the computing kernels.
-        tp_hidden: share of tensor-parallel traffic hidden behind products when the sequence is cut too.
+        all_to_all: the same of the exchange between experts.
+        tp_exposed: share of tensor-parallel traffic that stays exposed where software overlaps it.
+        dp_exposed: share of an overlapped transfer that stays exposed: its ends have nothing to hide behind.
+        natural: work of the busiest expert rank over the mean where routing is not forced into balance.
         overhead: share of the step lost, at each doubling of the ranks, to stragglers and synchronisation.
     """
 
-    matmul: float = 0.92
-    attention: float = 0.40
-    memory: float = 0.40
+    matmul: float = 0.90
+    matmul_8bit: float = 0.85
+    matmul_4bit: float = 0.65
+    row_scaled: float = 0.70
+    grouped: float = 0.75
+    power: float = 0.40
+    depth: float = 150.0
+    attention: float = 0.55
+    attention_depth: float = 300.0
+    memory: float = 0.60
+    kernel_s: float = 8e-6
+    expert_sync_s: float = 3e-4
     collectives: float = 0.80
-    tp_hidden: float = 0.10
+    all_to_all: float = 0.65
+    tp_exposed: float = 0.60
+    dp_exposed: float = 0.10
+    natural: float = 1.12
     overhead: float = 0.005
 
 

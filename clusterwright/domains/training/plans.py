@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterwright.domains.training.physics import PHYSICS, Physics
-from clusterwright.domains.training.shape import ModelShape
+from clusterwright.domains.training.shape import ModelShape, Number
+from clusterwright.domains.training.software import MODERN, Software
 
 __all__ = ["FULL", "NONE", "RECOMPUTE", "SELECTIVE", "Machines", "Plans", "Runs", "stacked"]
 
@@ -98,6 +99,7 @@ class Machines(_Columns):
         achievable_flops: best measured matrix product at that precision.
         achievable_bf16_flops: the same in BF16, in which attention runs.
         bytes_per_element: of matrix operands at that precision.
+        power_ratio: power limit over that of the part on which the best product was measured.
         domain: accelerators in a scale-up domain.
         scaleup_bytes_s: to the scale-up domain, one direction, one accelerator.
         network_bytes_s: to the fabric, one direction, one accelerator's share, as far as collectives reach it.
@@ -110,6 +112,7 @@ class Machines(_Columns):
     achievable_flops: Floats
     achievable_bf16_flops: Floats
     bytes_per_element: Floats
+    power_ratio: Floats
     domain: Floats
     scaleup_bytes_s: Floats
     network_bytes_s: Floats
@@ -122,17 +125,19 @@ class Runs:
 
     Attributes:
         shape: the model.
-        sequence: tokens in a sequence.
+        sequence: tokens in a sequence, one number or shape (P,).
         plans: shape (P,).
         machines: shape (P,).
         physics: global constants.
+        software: traits of the software.
     """
 
     shape: ModelShape
-    sequence: float
+    sequence: Number
     plans: Plans
     machines: Machines
     physics: Physics = PHYSICS
+    software: Software = MODERN
 
     @property
     def tokens(self) -> Floats:
