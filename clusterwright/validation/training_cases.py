@@ -21,6 +21,10 @@ __all__ = ["Case", "Cases", "case_of", "cases_of"]
 Floats = NDArray[np.float64]
 
 NETWORK_EFFICIENCY, LATENCY_S = 0.94, 5e-6
+PER_OPERATOR = 1.5
+"""Recomputation by operator keeps every second product's result (torchtitan's selective policy)."""
+NOBODY = training.Measured(*np.zeros((4, 0)))
+"""No accelerator is measured: enough to weigh plans of one machine against each other."""
 USABLE = 0.97
 """Share of the memory that a recorded run may have filled."""
 
@@ -102,7 +106,7 @@ def case_of(row: Published, catalog: Catalog) -> Case:
     network = network_bytes_s(row, row.number("gpus_per_node") or min(8.0, chip.domain))
     release = _release(row)
     traits = _traits(row, precision, release)
-    plan = _plan(row, shape, sequence, gpus, chip, traits, assumed)
+    plan = _plan(row, shape, sequence, gpus, chip, network, traits, assumed)
     return Case(row, shape, sequence, chip, precision, plan, network, traits, release, assumed)
 
 
@@ -119,17 +123,23 @@ def _traits(row: Published, precision: str, release: float | None) -> dict[str, 
     """What the framework does by default, and what the row's note says."""
     framework, note = row.text("framework").lower(), row.text("verbatim_note").lower()
     old = "fp16" in row.text("precision").lower() and ("megatron" in framework or not framework)
+    plain = old or framework == "megatron-lm"
     mixed = "asynctp" in note or "async tp" in note
     traits = {
         "fused_attention": 0.0 if old else 1.0,
-        "tp_overlap": 0.0 if old or ("torchtitan" in framework and not mixed) else 1.0,
-        "dp_overlap": 0.0 if old else 1.0,
+        "tp_overlap": 0.0 if plain or ("torchtitan" in framework and not mixed) else 1.0,
+        "dp_overlap": 0.0 if plain else 1.0,
         "natural_routing": 0.0 if "forced" in row.text("routing").lower() else 1.0,
         "row_scaled": 1.0 if "row" in row.text("precision").lower() else 0.0,
         "host": 1.0,
+        "fused_experts": 0.0,
+        "tiled_attention": 0.0 if "foundry" in framework else 1.0,
+        "async_attention": 0.0 if any(w in framework for w in ("foundry", "titan", "fsdp", "deepspeed")) else 1.0,
+        "whole_recompute": 0.0 if any(w in framework for w in ("foundry", "titan", "fsdp")) else 1.0,
+        "once_per_domain": 1.0,
     }
     if (release or 0.0) >= GRAPHS_SINCE:
-        traits["host"] = 0.0
+        traits |= {"host": 0.0, "fused_experts": 1.0}
     return traits
 
 
@@ -139,6 +149,7 @@ def _plan(
     sequence: float,
     gpus: float,
     chip: Chip,
+    network: float,
     traits: Mapping[str, float],
     assumed: list[str],
 ) -> dict[str, float]:
@@ -154,9 +165,6 @@ def _plan(
     dp = max(gpus / (tp * pp * cp), 1.0)
     ep = degrees["ep"] or (min(8.0, float(shape.experts)) if moe else 1.0)
     micro = row.number("micro_batch")
-    if micro is None:
-        micro = 1.0
-        assumed.append("micro-batch taken as 1")
     shard = _shard(row, assumed)
     parallel = row.text("sequence_parallel").lower()
     cut = 1.0 if parallel == "yes" or (not parallel and tp > 1 and traits["tp_overlap"] > 0) else 0.0
@@ -170,14 +178,32 @@ def _plan(
         "ep": ep if moe else 1.0,
         "dp": dp,
         "interleave": (chunks or 1.0) if pp > 1 else 1.0,
-        "micro_batch": micro,
-        "micro_batches": max(batch / (dp * micro), 1.0),
+        "micro_batch": micro or 1.0,
+        "micro_batches": max(batch / (dp * (micro or 1.0)), 1.0),
         "recompute": 0.0,
         "shard": shard,
         "sequence_parallel": cut,
     }
     plan["recompute"] = _recompute(row, shape, sequence, chip, plan, assumed)
+    if micro is None:
+        plan = _with_micro_batch(plan, shape, sequence, chip, network, traits)
+        assumed.append(f"micro-batch taken as {plan['micro_batch']:g}, the fastest that fits")
     return plan
+
+
+def _with_micro_batch(
+    plan: dict[str, float], shape: ModelShape, sequence: float, chip: Chip, network: float, traits: Mapping[str, float]
+) -> dict[str, float]:
+    """The plan with the fastest micro-batch of 1, 2, 4, 8 that divides a rank's batch and fits."""
+    held = plan["micro_batch"] * plan["micro_batches"]
+    sizes = [float(b) for b in (1, 2, 4, 8) if b == 1 or (b <= held and (held / b).is_integer())]
+    tried = [plan | {"micro_batch": b, "micro_batches": held / b} for b in sizes]
+    plans = Plans(**{k: np.array([t[k] for t in tried]) for k in plan})
+    machines = _machines([chip], ["bf16"], [network], NOBODY).take(np.zeros(len(tried), dtype=np.intp))
+    step = training.step_of(Runs(shape, sequence, plans, machines, software=Software(**traits)))[0].total_s
+    fits = training.memory_of(shape, plans, sequence).total_bytes <= USABLE * chip.memory_bytes
+    fits[0] = True
+    return tried[int(np.argmin(np.where(fits, step, np.inf)))]
 
 
 def _shard(row: Published, assumed: list[str]) -> float:
@@ -195,11 +221,13 @@ def _recompute(
     row: Published, shape: ModelShape, sequence: float, chip: Chip, plan: dict[str, float], assumed: list[str]
 ) -> float:
     text = row.text("recompute").lower()
+    if "per-op" in text:
+        return PER_OPERATOR
     for level, word in ((0.0, "none"), (0.0, "no"), (1.0, "select"), (2.0, "full"), (2.0, "yes")):
         if text.startswith(word):
             return level
     level = 0.0
-    for level in (0.0, 1.0, 2.0):
+    for level in (0.0, 1.0):
         one = Plans(**{k: np.array([v]) for k, v in (plan | {"recompute": level}).items()})
         if training.memory_of(shape, one, sequence).total_bytes[0] <= USABLE * chip.memory_bytes:
             break
@@ -212,7 +240,7 @@ def _planned(
 ) -> dict[str, float]:
     """The fastest plan that fits, where none is published."""
     assumed.append("plan not published: the fastest that fits")
-    machines = _machines([chip], ["bf16"], [network_bytes_s(row, 8.0)], training.Measured(*np.zeros((4, 0))))
+    machines = _machines([chip], ["bf16"], [network_bytes_s(row, 8.0)], NOBODY)
     job = training.Job(shape, int(sequence), batch)
     ranked = training.rank(job, machines, np.array([gpus]))
     kept = training.choose(ranked, 1)
@@ -239,6 +267,7 @@ def _machines(
         achievable_bf16_flops=best16,
         bytes_per_element=np.array(width),
         power_ratio=power,
+        power_density=np.maximum(tdp, 1.0) / peak16,
         domain=np.array([max(c.domain, 1.0) for c in chips]),
         scaleup_bytes_s=np.maximum(scaleup, 1e9),
         network_bytes_s=np.array(networks) * NETWORK_EFFICIENCY,

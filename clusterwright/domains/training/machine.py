@@ -27,8 +27,9 @@ BYTES_PER_ELEMENT = {
     "fp4": 0.5,
 }
 """Bytes of a matrix operand, with the scales of its blocks (one byte to 32 elements in MXFP8, to 16 in NVFP4)."""
-ACHIEVABLE_DEFAULT = 0.75
-"""Best measured product over peak where nobody measured it: the middle of twelve accelerators (0.51 to 0.97)."""
+ACHIEVABLE_DEFAULT, USUAL_W_PER_FLOPS, DENSITY_EXPONENT = 0.80, 0.7e-12, 0.15
+"""Best measured product over peak where nobody measured it or a part like it: 0.80 at 0.7 W a TFLOP/s (H100 0.803),
+more where more power stands behind a peak (A100, 1.28 W: 0.869; B200, 0.44 W: 0.776)."""
 ALIKE = 0.15
 """Two accelerators whose BF16 peaks differ by less (in logarithm) are taken as one design at two power limits."""
 
@@ -88,6 +89,8 @@ def _columns(frame: Frame, j: int, precision: str, catalog: Catalog) -> dict[str
         "achievable_bf16_flops": best16,
         "bytes_per_element": np.full(frame.n, BYTES_PER_ELEMENT[precision]),
         "power_ratio": power,
+        "power_density": np.maximum(frame["accelerator.tdp_w"], 1.0)
+        / np.maximum(frame["accelerator.peak_bf16_flops"], 1.0),
         "domain": np.maximum(frame["accelerator.scaleup_domain"], 1.0),
         "scaleup_bytes_s": frame["accelerator.scaleup_bandwidth_bytes_s"],
         "network_bytes_s": _network_bytes_s(frame),
@@ -147,7 +150,9 @@ def best_products(
     scale-up rate, if the peaks are alike, and otherwise the middle of all.
     """
     here = np.broadcast_to(np.asarray(known, dtype=np.float64), peak.shape)
-    best, ratio = np.where(here > 0, here, ACHIEVABLE_DEFAULT * peak), np.ones_like(peak)
+    density = np.maximum(tdp, 1.0) / peak / USUAL_W_PER_FLOPS
+    guess = np.clip(ACHIEVABLE_DEFAULT * density**DENSITY_EXPONENT, 0.5, 0.95)
+    best, ratio = np.where(here > 0, here, guess * peak), np.ones_like(peak)
     if not len(measured.peak_flops):
         return best, ratio
     apart = np.abs(np.log(peak[:, None] / measured.peak_flops))

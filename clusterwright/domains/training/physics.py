@@ -19,13 +19,20 @@ class Physics:
         grouped: rate of grouped products (experts) over that of plain ones.
         power: exponent of the sustained rate in the power limit, between parts of equal peak.
         depth: length of the inner dimension that filling and draining a tile costs.
+        wave: elements of a result that an incomplete last wave of tiles costs.
+        sustained: exponent of the rate that lasts in the power that stands behind a FLOP/s of the peak.
         attention: share of the product rate that fused attention reaches, forward and backward together.
         attention_depth: tokens whose processing time a fused attention kernel loses at its ends.
+        first_attention: rate of first-generation fused attention kernels over that of later ones.
+        portable_attention: rate of attention kernels not written for asynchronous tensor cores, on parts that have them.
         memory: share of the memory bandwidth that element-wise kernels reach.
         kernel_s: seconds that launching one kernel takes the host.
         expert_sync_s: seconds that a mixture layer waits for its routing, each pass, where the host takes part.
         collectives: share of its bare rate that a collective reaches beside the computing kernels.
         all_to_all: the same of the exchange between experts.
+        ep_exposed: share of the exchange between experts that stays exposed.
+        pp_exposed: share of the traffic between stages that stays exposed where chunks interleave.
+        ep_overlapped: the same where it crosses the network and interleaved chunks give it work to hide behind.
         tp_exposed: share of tensor-parallel traffic that stays exposed where software overlaps it.
         dp_exposed: share of an overlapped transfer that stays exposed: its ends have nothing to hide behind.
         natural: work of the busiest expert rank over the mean where routing is not forced into balance.
@@ -33,19 +40,26 @@ class Physics:
     """
 
     matmul: float = 0.90
-    matmul_8bit: float = 0.85
-    matmul_4bit: float = 0.65
+    matmul_8bit: float = 0.90
+    matmul_4bit: float = 0.70
     row_scaled: float = 0.70
     grouped: float = 0.75
     power: float = 0.40
     depth: float = 150.0
-    attention: float = 0.55
+    wave: float = 1.5e6
+    sustained: float = 0.15
+    attention: float = 0.48
     attention_depth: float = 300.0
+    first_attention: float = 0.80
+    portable_attention: float = 0.60
     memory: float = 0.60
     kernel_s: float = 8e-6
     expert_sync_s: float = 3e-4
     collectives: float = 0.80
     all_to_all: float = 0.65
+    ep_exposed: float = 0.80
+    ep_overlapped: float = 0.30
+    pp_exposed: float = 0.30
     tp_exposed: float = 0.60
     dp_exposed: float = 0.10
     natural: float = 1.12

@@ -13,6 +13,11 @@ __all__ = ["Rates", "rates_of"]
 
 Floats = NDArray[np.float64]
 
+USUAL_DENSITY = 0.7e-12
+"""Power behind a FLOP/s of the BF16 peak, W: an H100's (A100 1.28, B200 0.44, GB300 0.56)."""
+ASYNCHRONOUS_FLOPS = 4e14
+"""Parts whose best product is faster have tensor cores that work beside the instruction stream (Hopper and later)."""
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -34,10 +39,14 @@ class Rates:
 def rates_of(runs: Runs) -> Rates:
     """Rates of each run."""
     machines, physics = runs.machines, runs.physics
-    clock = machines.power_ratio**physics.power
+    lasting = np.clip(machines.power_density / USUAL_DENSITY, 0.25, 4.0) ** physics.sustained
+    clock = machines.power_ratio**physics.power * lasting
     width = machines.bytes_per_element
     share = np.where(width >= 2.0, physics.matmul, np.where(width >= 1.0, physics.matmul_8bit, physics.matmul_4bit))
     share = share * np.where((width == 1.0) & (np.asarray(runs.software.row_scaled) > 0), physics.row_scaled, 1.0)
-    products = share * np.minimum(machines.achievable_flops * clock, machines.peak_flops)
-    bf16 = np.minimum(machines.achievable_bf16_flops * clock, machines.achievable_bf16_flops * 1.3)
-    return Rates(products, physics.grouped * products, physics.matmul * bf16, physics.attention * bf16)
+    products = share * machines.achievable_flops * clock
+    bf16 = machines.achievable_bf16_flops * clock
+    portable = (machines.achievable_bf16_flops > ASYNCHRONOUS_FLOPS) & (np.asarray(runs.software.async_attention) <= 0)
+    attention = physics.attention * np.where(portable, physics.portable_attention, 1.0)
+    attention = attention * np.where(np.asarray(runs.software.tiled_attention) > 0, 1.0, physics.first_attention)
+    return Rates(products, physics.grouped * products, physics.matmul * bf16, attention * bf16)

@@ -94,15 +94,18 @@ def _waits_s(runs: Runs, share: Floats, busy: Floats, host: Floats) -> Floats:
 def _bubble_s(shape: ModelShape, plans: Plans, inner: Floats, head_s: Floats) -> Floats:
     """Idle time of the pipeline: filling and draining, and waiting for the busiest stage.
 
-    A rank holds whole layers, so the busiest stage has ceil(layers / chunks) a chunk; filling and draining costs
-    (pp - 1) / interleave of its micro-batches (Narayanan 2021, section 2.2).
+    A rank holds whole layers: the fullest stage has ceil(layers / chunks) a chunk. Slots that this leaves empty are
+    taken from the ends, where embedding and head stand; the last stage has the head besides. Filling and draining
+    costs (pp - 1) / interleave of the busiest stage's micro-batches (Narayanan 2021, section 2.2).
     """
     even = inner / plans.pp
-    chunks = plans.pp * plans.interleave
-    fullest = np.ceil(shape.layers / chunks) * plans.interleave / shape.layers
-    busiest = np.maximum((inner - head_s) * fullest, even)
+    fullest = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave
+    empty = fullest * plans.pp - shape.layers
+    last = np.maximum(fullest - np.ceil(0.5 * empty), 0.0)
+    layer = (inner - head_s) / shape.layers
+    busiest = np.maximum(np.maximum(layer * fullest, layer * last + head_s), even)
     filling = (plans.pp - 1.0) / plans.interleave * busiest
-    return np.where(plans.pp > 1, plans.micro_batches * (busiest - even) + filling, 0.0)
+    return np.asarray(np.where(plans.pp > 1, plans.micro_batches * (busiest - even) + filling, 0.0))
 
 
 def _optimizer_parameters(shape: ModelShape, plans: Plans) -> Floats:

@@ -80,11 +80,19 @@ class _Group:
         """Seconds of one reduce-scatter while the machine computes."""
         return np.asarray(reduce_scatter_s(payload, self.ranks, self.inside, *self._links(), nic_efficiency=1.0))
 
-    def all_to_all_s(self, payload: Floats) -> Floats:
-        """Seconds of one all-to-all while the machine computes."""
+    def exchange_s(self, inside: Floats, outside: Floats) -> Floats:
+        """Seconds of one exchange of tokens: by the fabric's all-to-all inside a domain, by the network beside it.
+
+        Args:
+            inside: bytes that a rank sends to others of its domain.
+            outside: bytes that it sends to other domains.
+        """
         machines, reached = self.runs.machines, self.runs.physics.all_to_all
         links = reached * machines.scaleup_bytes_s, reached * machines.network_bytes_s, machines.latency_s
-        return np.asarray(all_to_all_s(payload, self.ranks, self.inside, *links, nic_efficiency=1.0))
+        whole = inside / np.maximum(1.0 - 1.0 / self.inside, 0.5)
+        near = np.asarray(all_to_all_s(whole, self.inside, self.inside, *links, nic_efficiency=1.0))
+        far = np.asarray(send_s(outside, links[1], links[2] * np.maximum(self.ranks - self.inside, 1.0) / 8.0, 1.0))
+        return np.maximum(near, far)
 
     def send_s(self, payload: Floats) -> Floats:
         """Seconds of one message to the next rank; the slowest hop of the group counts."""
@@ -139,11 +147,19 @@ def _expert(runs: Runs) -> Flow:
         nothing = np.zeros_like(tokens)
         return Flow(nothing, nothing, nothing)
     group = _Group.of(plans.ep, np.ones_like(tokens), runs)
-    sent = 2.0 * tokens * shape.active_experts * shape.hidden / plans.tp
-    count = shape.moe_layers * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
     uneven = 1.0 + (runs.physics.natural - 1.0) * runs.software.natural_routing
-    wire = count * group.all_to_all_s(sent * uneven)
-    return Flow.where(plans.ep > 1, count * sent * (1.0 - 1.0 / plans.ep), wire, wire)
+    token = 2.0 * tokens * shape.hidden / plans.tp * uneven
+    domains = np.maximum(plans.ep / group.inside, 1.0)
+    away = (domains - 1.0) * (1.0 - (1.0 - 1.0 / domains) ** shape.active_experts)
+    copies = shape.active_experts * (1.0 - 1.0 / domains)
+    outside = token * np.where(np.asarray(runs.software.once_per_domain) > 0, np.minimum(away, copies), copies)
+    inside = token * shape.active_experts * (1.0 - 1.0 / group.inside)
+    once = group.exchange_s(inside, outside)
+    hides = (plans.interleave > 1) & (domains > 1)
+    exposed = np.where(hides, runs.physics.ep_overlapped, runs.physics.ep_exposed)
+    count = shape.moe_layers * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
+    wire = count * once
+    return Flow.where(plans.ep > 1, np.asarray(count * (inside + outside)), np.asarray(wire), np.asarray(wire) * exposed)
 
 
 def _pipeline(runs: Runs) -> Flow:
@@ -153,7 +169,7 @@ def _pipeline(runs: Runs) -> Flow:
     size = 2.0 * tokens * shape.hidden / plans.tp
     count = 2.0 * plans.micro_batches * plans.interleave
     wire = count * group.send_s(size)
-    return Flow.where(plans.pp > 1, count * size, wire, wire * np.where(plans.interleave > 1, 0.5, 1.0))
+    return Flow.where(plans.pp > 1, count * size, wire, wire * np.where(plans.interleave > 1, runs.physics.pp_exposed, 1.0))
 
 
 def _data(runs: Runs, work: Work) -> Flow:
@@ -175,7 +191,8 @@ def _data(runs: Runs, work: Work) -> Flow:
         reduce = group.reduce_scatter_s(GRADIENT_BYTES * weights)
         wire = wire + reduce + gather
         volume = volume + (GRADIENT_BYTES + gathers * WEIGHT_BYTES) * weights * (1.0 - 1.0 / group.ranks)
-    overlapped = np.maximum(wire - work.total_s / plans.pp, runs.physics.dp_exposed * wire)
+    behind = work.total_s / plans.pp * (1.0 + (plans.pp - 1.0) / plans.interleave)
+    overlapped = np.maximum(wire - behind, runs.physics.dp_exposed * wire)
     hides = (plans.shard > 0) & (np.asarray(runs.software.dp_overlap) > 0)
     exposed = np.where(hides, overlapped, wire)
     return Flow(times * volume, times * wire, times * exposed)
