@@ -27,6 +27,8 @@ ROUTING_PASSES = 4.0
 LAST_PRODUCT = 0.3
 """Share of a layer's products that recomputation leaves out when it stops at the last input needed: the down
 projection, 4 of 12 h^2 in a plain layer, a quarter in a gated one."""
+STREAMS = 2.0
+"""Experts' products that fill each other's last waves where each is a kernel of its own (several streams)."""
 FUSED_SHARE = 0.4
 """Share of the experts' element-wise traffic that is left where permutation, activation and casts are fused."""
 SELECTIVE_PASSES = 0.5
@@ -146,7 +148,8 @@ def _layer_products_s(runs: Runs, rates: Rates, forward: Floats) -> Floats:
         local = _local_experts(runs)
         uneven = 1.0 + (runs.physics.natural - 1.0) * runs.software.natural_routing * (plans.ep > 1)
         rows = np.asarray(tokens * shape.active_experts * plans.expert_tp / plans.tp / local * uneven)
-        grouped = _Passes(runs, rows, plans.expert_tp, rates.grouped, width, forward, local)
+        together = np.where(np.asarray(runs.software.fused_experts) > 0, local, np.minimum(local, STREAMS))
+        grouped = _Passes(runs, rows, plans.expert_tp, rates.grouped, width, forward, together)
         total = total + shape.moe_layers * (local * _products_s(shape.expert, grouped) + _products_s(shape.shared, plain))
     return np.asarray(total)
 

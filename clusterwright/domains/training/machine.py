@@ -157,7 +157,7 @@ def best_products(
         return best, ratio
     apart = np.abs(np.log(peak[:, None] / measured.peak_flops))
     links = np.abs(np.log(np.maximum(scaleup[:, None], 1.0) / measured.scaleup_bytes_s))
-    nearest = np.argmin(apart + 0.2 * np.minimum(links, 2.0), axis=1)
+    nearest = np.argmin(apart + 0.5 * np.minimum(links, 2.0), axis=1)
     takes = (here <= 0) & (np.take_along_axis(apart, nearest[:, None], axis=1)[:, 0] < ALIKE)
     theirs = measured.best_flops[nearest] / measured.peak_flops[nearest] * peak
     power = np.maximum(tdp, 1.0) / measured.tdp_w[nearest] / (peak / measured.peak_flops[nearest])

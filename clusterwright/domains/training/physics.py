@@ -40,9 +40,9 @@ class Physics:
     """
 
     matmul: float = 0.90
-    matmul_8bit: float = 0.90
-    matmul_4bit: float = 0.70
-    row_scaled: float = 0.70
+    matmul_8bit: float = 0.94
+    matmul_4bit: float = 0.80
+    row_scaled: float = 0.60
     grouped: float = 0.75
     power: float = 0.40
     depth: float = 150.0
