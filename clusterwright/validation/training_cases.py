@@ -133,6 +133,7 @@ def _traits(row: Published, precision: str, release: float | None) -> dict[str, 
         "row_scaled": 1.0 if "rowwise" in row.text("precision").lower() else 0.0,
         "host": 1.0,
         "fused_experts": 0.0,
+        "frozen_weights": 1.0 if "lora" in (row.text("model") + row.text("why_not_in_target")).lower() else 0.0,
         "tiled_attention": 0.0 if "foundry" in framework else 1.0,
         "async_attention": 0.0 if any(w in framework for w in ("foundry", "titan", "fsdp", "deepspeed")) else 1.0,
         "whole_recompute": 0.0 if any(w in framework for w in ("foundry", "titan", "fsdp")) else 1.0,
@@ -200,7 +201,7 @@ def _with_micro_batch(
     tried = [plan | {"micro_batch": b, "micro_batches": held / b} for b in sizes]
     plans = Plans(**{k: np.array([t[k] for t in tried]) for k in plan})
     machines = _machines([chip], ["bf16"], [network], NOBODY).take(np.zeros(len(tried), dtype=np.intp))
-    step = training.step_of(Runs(shape, sequence, plans, machines, software=Software(**traits)))[0].total_s
+    step = training.step_of(Runs(shape, sequence, plans, machines, physics=training.PRIOR, software=Software(**traits)))[0].total_s
     fits = training.memory_of(shape, plans, sequence).total_bytes <= USABLE * chip.memory_bytes
     fits[0] = True
     return tried[int(np.argmin(np.where(fits, step, np.inf)))]

@@ -14,15 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterwright.domains.training import Physics
+from clusterwright.domains.training import PRIOR, Physics
 from clusterwright.validation.training_cases import Cases
 
-__all__ = ["PRIOR", "SURENESS", "Fit", "fit", "predicted_s"]
+__all__ = ["SURENESS", "Fit", "fit", "predicted_s"]
 
 Floats = NDArray[np.float64]
 
-PRIOR = Physics()
-"""Where every constant starts."""
 SURENESS: Mapping[str, float] = {
     "matmul": 0.06,
     "matmul_8bit": 0.10,
@@ -77,22 +75,36 @@ class Fit:
     spread: Mapping[str, float]
 
 
-def fit(cases: Cases, used: NDArray[np.bool_], prior: Physics = PRIOR, sureness: Mapping[str, float] = SURENESS) -> Fit:
+def fit(
+    cases: Cases,
+    used: NDArray[np.bool_],
+    prior: Physics = PRIOR,
+    sureness: Mapping[str, float] = SURENESS,
+    factors: Mapping[str, float] | None = None,
+) -> Fit:
     """The constants that rows ``used`` support.
 
     Gauss-Newton with Levenberg's damping on the logarithms of the constants; the Jacobian by differences. Rows of a
     family share a weight that grows with the root of their number, so that no family outvotes the others.
+
+    Args:
+        cases: rows with a measured step time.
+        used: which of them to use.
+        prior: where the constants start.
+        sureness: standard deviation of their logarithms before any row is seen.
+        factors: where the frameworks' factors start; one where it is not given.
     """
     taken = np.flatnonzero(used)
     part = cases.take(taken)
     goal = np.log(np.array([c.row.step_s for c in part.cases], dtype=np.float64))
-    frameworks = sorted({f for f in part.column("framework") if f})
+    frameworks = sorted({str(f) for f in part.column("framework")})
+    start = np.log([(factors or {}).get(f, 1.0) for f in frameworks])
     member = np.array([[c == f for f in frameworks] for c in part.column("framework")], dtype=np.float64)
-    problem = _Problem(part, goal, _weights(part), member.reshape(len(taken), len(frameworks)), prior, dict(sureness))
+    problem = _Problem(part, goal, _weights(part), member.reshape(len(taken), len(frameworks)), prior, dict(sureness), start)
     found, covariance = problem.solve()
     names = list(sureness)
     physics = problem.physics(found)
-    factors = {f: float(np.exp(found[len(names) + i])) for i, f in enumerate(frameworks)}
+    factors = {f: float(np.exp(start[i] + found[len(names) + i])) for i, f in enumerate(frameworks)}
     spread = {n: float(np.sqrt(covariance[i, i])) for i, n in enumerate(names)}
     return Fit(physics, factors, len(taken), spread)
 
@@ -119,6 +131,7 @@ class _Problem:
     member: Floats
     prior: Physics
     sureness: Mapping[str, float]
+    start: Floats
 
     def physics(self, x: Floats) -> Physics:
         """Constants at a point: their logarithms from the prior, in units of its spread."""
@@ -127,7 +140,7 @@ class _Problem:
 
     def misses(self, x: Floats) -> Floats:
         """Logarithm of predicted over measured."""
-        return np.log(self.cases.step_s(self.physics(x))) - self.goal + self.member @ x[len(self.sureness) :]
+        return np.log(self.cases.step_s(self.physics(x))) - self.goal + self.member @ (self.start + x[len(self.sureness) :])
 
     def solve(self) -> tuple[Floats, Floats]:
         """The point with the least cost and the covariance of the logarithms there."""

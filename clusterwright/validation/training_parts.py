@@ -6,7 +6,11 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import resources
+
 from typing import Any
+
+import yaml
 
 from clusterwright.catalog import Catalog, DimensionsError, ModelArchitecture, from_dimensions
 from clusterwright.validation.training_rows import Published
@@ -40,6 +44,8 @@ class Chip:
 
 
 
+_SAME_DESIGN = {"a800": "a100", "gh200": "h200", "gb200nvl72": "gb200", "gb300nvl72": "gb300"}
+"""Accelerators that the catalogue lists under another part's name."""
 _HBM2E_STACK_BYTES, _HBM2E_STACK_BYTES_S = 16e9, 400e9
 """A stack of HBM2e holds 16 GB and moves about 400 GB/s."""
 
@@ -53,6 +59,7 @@ def chip_of(name: str, catalog: Catalog) -> Chip:
         Refusal: no accelerator has this name.
     """
     words = [w for w in re.split(r"[^a-z0-9.]+", name.lower()) if w and w not in ("nvidia", "amd", "instinct", "google")]
+    words = [*(_SAME_DESIGN.get(w, w) for w in words[:1]), *words[1:]]
     if len(words) > 1 and words[0] == "tpu":
         words = [f"tpu-{words[1]}", *words[2:]]
     said: dict[str, float] = {}
@@ -136,13 +143,13 @@ def model_of(row: Published, catalog: Catalog) -> tuple[ModelArchitecture, list[
     """The architecture of a row and what was assumed of it: its columns, completed by the catalogue's model.
 
     Raises:
-        Refusal: neither the row nor the catalogue knows the dimensions.
+        Refusal: neither the row nor the catalogue knows the dimensions, and nothing tells the size.
     """
     base, assumed = _catalogue_model(row.text("model"), catalog), []
     said: dict[str, Any] = {k: int(v) for c, k in _COLUMNS.items() if (v := row.number(c))}
     experts, inner = int(row.number("num_experts") or 0), int(row.number("ffn_hidden") or 0)
     if base is None and not {"layers", "hidden"} <= said.keys():
-        raise Refusal(f"the dimensions of {row.text('model') or 'the model'} are neither in the row nor in the catalogue")
+        return _stand_in(row)
     if base is None:
         said.setdefault("heads", max(1, said["hidden"] // 128))
         said.setdefault("vocab", 50304)
@@ -161,6 +168,23 @@ def model_of(row: Published, catalog: Catalog) -> tuple[ModelArchitecture, list[
         return from_dimensions(said, row.text("model") or "own"), assumed
     except DimensionsError as error:
         raise Refusal(f"its dimensions contradict each other: {error}") from None
+
+
+def _stand_in(row: Published) -> tuple[ModelArchitecture, list[str]]:
+    """A model of the same size in place of one whose dimensions are not known."""
+    name = row.text("model")
+    text = resources.files("clusterwright.validation").joinpath("data/stand_ins.yaml").read_text(encoding="utf-8")
+    known = {_plain(k): v for k, v in yaml.safe_load(text).items()}
+    if _plain(name) in known:
+        return from_dimensions(known[_plain(name)], name), [f"dimensions of {name} not published: a stand-in"]
+    found = re.search(r"(\d+(?:\.\d+)?)\s*b\b", name.lower())
+    billions = row.number("params_b") or (float(found[1]) if found else None)
+    if billions is None:
+        raise Refusal(f"the dimensions of {name or 'the model'} are neither in the row nor in the catalogue")
+    hidden = max(512, 128 * round((billions * 1e9 * 128.0 / 12.0) ** (1.0 / 3.0) / 128.0))
+    said = {"layers": max(1, hidden // 128), "hidden": hidden, "heads": hidden // 128, "vocab": 128256}
+    said |= {"ffn_hidden": int(hidden * 8 / 3 / 128) * 128}
+    return from_dimensions(said, name), [f"dimensions not known: a dense model of {billions:g}B parameters"]
 
 
 def _mend(said: dict[str, Any]) -> None:
@@ -193,7 +217,7 @@ def _completed(base: ModelArchitecture, said: dict[str, Any], experts: int, inne
     if whole["layers"] != base.layers:
         share = whole["layers"] / base.layers
         whole["window_layers"] = round(base.window_layers * share)
-        whole["dense_layers"] = min(base.dense_layers, round(base.dense_layers * share)) if base.dense_layers else 0
+        whole["dense_layers"] = min(base.dense_layers, max(1, round(base.dense_layers * share))) if base.dense_layers else 0
     return {k: v for k, v in whole.items() if v not in (0, "") or k in ("gated_mlp", "tied_embeddings")}
 
 

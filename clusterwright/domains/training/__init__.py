@@ -22,9 +22,9 @@ from clusterwright.domains.training.machine import (
     job_gpus,
     measured_parts,
 )
-from clusterwright.domains.training.memory import memory_of
+from clusterwright.domains.training.memory import fits, impossible, memory_of
 from clusterwright.domains.training.options import Asked, Job, legal_plans
-from clusterwright.domains.training.physics import PHYSICS, Physics
+from clusterwright.domains.training.physics import CALIBRATION, PHYSICS, PRIOR, Calibration, Physics, calibration_of
 from clusterwright.domains.training.plans import RECOMPUTE, Machines, Plans, Runs
 from clusterwright.domains.training.record import Record, Scale, put_model
 from clusterwright.domains.training.scaling import scale_of
@@ -39,9 +39,12 @@ __all__ = [
     "LAWS",
     "PHYSICS",
     "BYTES_PER_ELEMENT",
+    "CALIBRATION",
     "MODERN",
+    "PRIOR",
     "RECOMPUTE",
     "Asked",
+    "Calibration",
     "Job",
     "Machines",
     "Measured",
@@ -53,7 +56,10 @@ __all__ = [
     "Step",
     "apply",
     "best_products",
+    "calibration_of",
     "choose",
+    "fits",
+    "impossible",
     "legal_plans",
     "measured_parts",
     "memory_of",

@@ -112,7 +112,7 @@ class _Passes:
         return (
             self.forward * self._one(rows, inner, columns)
             + self._one(rows, columns, inner)
-            + self._one(inner, rows, columns)
+            + np.where(np.asarray(self.runs.software.frozen_weights) > 0, 0.0, self._one(inner, rows, columns))
         )
 
     def _one(self, rows: Floats, inner: Floats, columns: Floats) -> Floats:
@@ -197,9 +197,10 @@ def _element_bytes(runs: Runs) -> Floats:
 def _accumulated_bytes(runs: Runs) -> Floats:
     """Bytes that adding a micro-batch's weight gradients to the sum moves: read and written, four bytes each."""
     shape, plans = runs.shape, runs.plans
+    frozen = np.asarray(runs.software.frozen_weights) > 0
     common = (shape.common_parameters + shape.vocabulary * shape.hidden) / plans.tp
     experts = shape.expert_parameters / (plans.ep * plans.expert_tp)
-    return np.asarray(np.where(plans.shard >= 3, 0.0, ACCUMULATED_BYTES * (common + experts)))
+    return np.asarray(np.where((plans.shard >= 3) | frozen, 0.0, ACCUMULATED_BYTES * (common + experts)))
 
 
 def _cast_bytes(runs: Runs) -> Floats:

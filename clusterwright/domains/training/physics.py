@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from importlib import resources
+from typing import Any
 
-__all__ = ["PHYSICS", "Physics"]
+__all__ = ["CALIBRATION", "PHYSICS", "PRIOR", "Calibration", "Physics", "calibration_of"]
 
 
 @dataclass(frozen=True)
 class Physics:
-    """Global constants.
+    """Global constants; the values written here are what papers, data sheets and kernel benchmarks let one expect.
 
     Attributes:
         matmul: share of the best measured matrix-product rate that BF16 products inside a training step reach.
@@ -66,4 +70,82 @@ class Physics:
     overhead: float = 0.005
 
 
-PHYSICS = Physics()
+PRIOR = Physics()
+"""What is expected before any run is seen."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Constants fitted to runs, and what is left between those runs and the law.
+
+    Attributes:
+        physics: the constants.
+        factors: step time of a framework relative to the mean one, by its name.
+        spread: half-width of the 80 % interval, as a logarithm, by kind of model: families that a fit has not seen.
+        apart: for each family of runs the constants and factors fitted without it.
+        facts: of the fit: date, rows, errors.
+    """
+
+    physics: Physics
+    factors: Mapping[str, float]
+    spread: Mapping[str, float]
+    apart: Mapping[str, Calibration]
+    facts: Mapping[str, Any]
+
+    def without(self, family: str) -> Calibration:
+        """The calibration that has not seen a family; this one where it never was in it."""
+        return self.apart.get(family, self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "schema": SCHEMA,
+            **self.facts,
+            "spread": dict(self.spread),
+            "physics": asdict(self.physics),
+            "factors": dict(self.factors),
+            "apart": {
+                name: {"physics": asdict(c.physics), "factors": dict(c.factors)} for name, c in self.apart.items()
+            },
+        }
+
+
+SCHEMA = "clusterwright/training-calibration/1"
+_OWN_KEYS = ("schema", "spread", "physics", "factors", "apart")
+
+
+def calibration_of(document: Mapping[str, Any]) -> Calibration:
+    """A calibration from its JSON form; constants that it does not name stay as expected.
+
+    Raises:
+        KeyError: it names a constant that the law does not have.
+    """
+    spread = {str(k): float(v) for k, v in document.get("spread", {}).items()}
+    apart = {
+        str(name): Calibration(_physics(c["physics"]), _floats(c.get("factors", {})), spread, {}, {})
+        for name, c in document.get("apart", {}).items()
+    }
+    facts = {k: v for k, v in document.items() if k not in _OWN_KEYS}
+    return Calibration(_physics(document["physics"]), _floats(document.get("factors", {})), spread, apart, facts)
+
+
+def _floats(table: Mapping[str, Any]) -> dict[str, float]:
+    return {str(k): float(v) for k, v in table.items()}
+
+
+def _physics(table: Mapping[str, Any]) -> Physics:
+    unknown = sorted(set(table) - set(asdict(PRIOR)))
+    if unknown:
+        raise KeyError(f"no such constant: {', '.join(unknown)}")
+    return replace(PRIOR, **_floats(table))
+
+
+def _shipped() -> Calibration:
+    text = resources.files("clusterwright.domains.training").joinpath("calibration.json").read_text(encoding="utf-8")
+    return calibration_of(json.loads(text))
+
+
+CALIBRATION = _shipped()
+"""The calibration of this release: ``clusterwright calibrate`` derives it from the published runs in the package."""
+
+PHYSICS = CALIBRATION.physics

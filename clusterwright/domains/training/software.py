@@ -29,6 +29,7 @@ class Software:
         tp_overlap: 1 where tensor-parallel traffic is overlapped with products.
         dp_overlap: 1 where gradients are reduced behind the backward pass.
         natural_routing: 1 where routers choose freely, 0 where a benchmark forces balance.
+        frozen_weights: 1 where only small adapters are trained: no gradients of the weights, none to reduce.
         row_scaled: 1 where 8-bit operands are scaled by rows in kernels of their own.
     """
 
@@ -44,6 +45,7 @@ class Software:
     dp_overlap: Number = 1.0
     natural_routing: Number = 0.0
     row_scaled: Number = 0.0
+    frozen_weights: Number = 0.0
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Self:
         """Some of the rows; a trait that all share stays one number."""

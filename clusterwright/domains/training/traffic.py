@@ -195,4 +195,5 @@ def _data(runs: Runs, work: Work) -> Flow:
     overlapped = np.maximum(wire - behind, runs.physics.dp_exposed * wire)
     hides = (plans.shard > 0) & (np.asarray(runs.software.dp_overlap) > 0)
     exposed = np.where(hides, overlapped, wire)
-    return Flow(times * volume, times * wire, times * exposed)
+    frozen = np.where(np.asarray(runs.software.frozen_weights) > 0, 0.0, 1.0)
+    return Flow(frozen * times * volume, frozen * times * wire, frozen * times * exposed)
