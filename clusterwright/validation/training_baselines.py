@@ -40,9 +40,10 @@ def _efficiency(case: Case) -> float:
 
 
 def constant_efficiency_s(cases: Sequence[Case], known: Sequence[Case]) -> Floats:
-    """Step time of every case by one efficiency a system (accelerator and precision), from families that are not its own.
+    """Step time of every case by one efficiency a system, from families that are not its own.
 
-    A system that no other family ran takes the median of its accelerator, then of all.
+    A system is an accelerator at a precision with a kind of model; what no other family ran takes the median of the
+    precision, then of the accelerator, then of the kind of model.
 
     Args:
         cases: to predict.
@@ -50,14 +51,21 @@ def constant_efficiency_s(cases: Sequence[Case], known: Sequence[Case]) -> Float
     """
     learnt: dict[tuple[str, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for one in known:
-        for key in ((one.chip.name, one.precision), (one.chip.name,), ()):
+        for key in _systems(one):
             learnt[key][one.row.family].append(_efficiency(one))
     return np.array([_constant(case, learnt) for case in cases])
 
 
+def _systems(case: Case) -> list[tuple[str, ...]]:
+    """What an efficiency belongs to, the nearest first: accelerator, precision and kind of model; fewer of them."""
+    kind = "moe" if case.shape.expert else "dense"
+    chip, precision = case.chip.name, case.precision
+    return [(chip, precision, kind), (precision, kind), (chip, kind), (kind,), ()]
+
+
 def _constant(case: Case, learnt: dict[tuple[str, ...], dict[str, list[float]]]) -> float:
-    for key in ((case.chip.name, case.precision), (case.chip.name,), ()):
-        others = [e for family, values in learnt[key].items() if family != case.row.family for e in values]
+    for key in _systems(case):
+        others = [float(np.median(v)) for family, v in learnt[key].items() if family != case.row.family]
         if others:
             flop = float(case.shape.flop_per_token(case.sequence)) * _tokens(case)
             return flop / (_gpus(case) * case.peak_flops * float(np.median(others)))
