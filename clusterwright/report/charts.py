@@ -12,7 +12,7 @@ from clusterwright.report.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, SK
 from clusterwright.report.words import label, number, short
 from clusterwright.units import DAY_S, HOUR_S, YEAR_S
 
-__all__ = ["axis_unit", "pareto", "tornado", "waterfall"]
+__all__ = ["axis_unit", "pareto", "roofline", "tornado", "waterfall"]
 
 NARROW = 500
 """Below this width a chart is for a telephone: shorter labels, fewer ticks."""
@@ -152,15 +152,18 @@ def pareto(data: Mapping[str, Any], width: int) -> str:
     ]
     x = _log("x", f"time to train, {x_unit[1]}", rows, 4 if width < NARROW else 8)
     y = _log("y", f"cost of ownership, {y_unit[1]}", rows, 6)
-    layers: list[Any] = []
+    best = [
+        {"x": p["x"] / x_unit[0], "y": p["y"] / y_unit[0]}
+        for p in points
+        if not p.get("dominated") and p.get("feasible", True)
+    ]
+    line = _chart(best).mark_line(color=BLUE, interpolate="step-after", strokeWidth=1.2)
+    layers: list[Any] = [line.encode(x=x, y=y, order="x:Q")] if len(best) > 1 else []
     for kind, colour, size in (("dominated", GREY, 22), ("front", BLUE, 46), ("chosen", ORANGE, 130)):
         mine = [row for row in rows if row["kind"] == kind]
         if not mine:
             continue
         chart = _chart(mine)
-        if kind == "front":
-            line = chart.mark_line(color=BLUE, interpolate="step-after", strokeWidth=1.2)
-            layers.append(line.encode(x=x, y=y, order="x:Q"))
         if kind == "chosen":
             layers.append(chart.mark_point(filled=True, size=size, color=colour, shape="diamond").encode(x=x, y=y))
             side: Any = (
@@ -214,6 +217,26 @@ def _ticks(low: float, high: float, most: int) -> list[float]:
         if len(found) >= 4:
             return found[:: math.ceil(len(found) / most)] if len(found) > most else found
     return found
+
+
+def roofline(data: Mapping[str, Any], width: int) -> str:
+    """Kernels under the roof: what the memory and what the arithmetic of a GPU allow, on logarithmic axes."""
+    ridge, peak = data["ridge_flop_per_byte"], data["achievable_flops"]
+    points = [{"x": p["flop_per_byte"], "y": p["flops"] / 1e12, "name": p["name"]} for p in data["points"]]
+    start = min([ridge / 6, *(p["x"] * 0.8 for p in points)])
+    end = max([ridge * 6, *(p["x"] * 1.4 for p in points)])
+    slope = data["bandwidth_bytes_s"]
+    bend = peak / slope
+    roof = [{"x": x, "y": min(peak, x * slope) / 1e12} for x in (start, bend, end)]
+    top = [{"x": x, "y": data["peak_flops"] / 1e12} for x in (bend, end)]
+    x = _log("x", "FLOP per byte of memory traffic", [*roof, *points], 4 if width < NARROW else 8)
+    y = _log("y", "TFLOP/s", [*roof, *points, *top], 6)
+    layers: list[Any] = [
+        _chart(roof).mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y, order="x:Q"),
+        _chart(top).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y, order="x:Q"),
+        _chart(points).mark_circle(color=ORANGE, size=60, opacity=1).encode(x=x, y=y),
+    ]
+    return _svg(alt.layer(*layers), width, 230)
 
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:

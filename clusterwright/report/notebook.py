@@ -36,7 +36,7 @@ def to_pandas(cluster: Cluster, table: str = "totals") -> Any:
 
 
 def plot(cluster: Cluster, kind: str, width: int = WIDE_PX) -> str:
-    """The first picture of a kind (pareto, waterfall, tornado, elevation, floor, fabric, sankey, memory) as SVG.
+    """The first picture of a kind, one of :attr:`Plots.KINDS`, as SVG.
 
     Raises:
         KeyError: the design has nothing to draw for it.
@@ -51,7 +51,7 @@ def plot(cluster: Cluster, kind: str, width: int = WIDE_PX) -> str:
 class Plots:
     """``Plots(cluster).sankey()``: every kind of :func:`plot` as a method."""
 
-    KINDS = ("elevation", "fabric", "floor", "memory", "pareto", "sankey", "tornado", "waterfall")
+    KINDS = ("elevation", "fabric", "floor", "memory", "pareto", "roofline", "sankey", "tornado", "waterfall")
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -84,6 +84,7 @@ _LAST = {
     "memory_fraction": "Share of the memory used",
     "expected_interruptions": "Interruptions expected",
     "ettr": "Useful share of the time (ETTR)",
+    "mtti_s": "Mean time between interruptions",
     "checkpoint_bytes": "Checkpoint",
     "weights_bytes": "Weights",
     "matmul_s": "Matrix multiplication",
@@ -139,7 +140,8 @@ def _parent_words(parent: str) -> str:
     """What stands before a figure's own name, so that two prices can be told apart: ``server price``."""
     name, _, index = parent.partition("[")
     if index:
-        return f"{name.removesuffix('s')} {int(index.rstrip(']')) + 1}" if index.rstrip("]").isdigit() else name
+        name = "run" if name == "training" else name.removesuffix("s")
+        return f"{name} {int(index.rstrip(']')) + 1}" if index.rstrip("]").isdigit() else name
     return name.replace("_", " ")
 
 
