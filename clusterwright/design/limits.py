@@ -145,7 +145,7 @@ def constraint_rows(limits: list[Limit], cluster: Cluster) -> list[dict[str, Any
     rows: list[dict[str, Any]] = []
     for limit in limits:
         margin = float(limit.margin(cluster.frame)[0])
-        physical = not limit.key and not limit.at_most
+        physical = limit.bound == 1.0 and not limit.at_most
         if math.isinf(margin) or (physical and margin >= 0):
             continue
         low, value, high = _interval(limit, cluster)

@@ -150,11 +150,15 @@ def _say_run(cluster: Cluster, run: str, name: str) -> None:
         cluster.say(
             FINDINGS["RELIABILITY-INTERRUPTIONS"].at(
                 f"{run}.expected_interruptions",
-                f"{name} will be interrupted about {count.value:.0f} times ({count.low:.0f} to {count.high:.0f}), "
+                f"{name} will be interrupted about {_times(count.value)} ({count.low:.0f} to {count.high:.0f}), "
                 f"which with checkpoints costs {lost:.1%} of the time",
                 f"checkpoint every {human('x_s', interval)}; restart automatically",
             )
         )
+
+
+def _times(count: float) -> str:
+    return "once" if round(count) == 1 else f"{count:.0f} times"
 
 
 def _bearable_gpus(cluster: Cluster, run: str) -> float:
