@@ -51,7 +51,7 @@ _SILENT = {
     "peak_bf16_flops": 0.0,
     "scaleup_bandwidth_bytes_s": 0.0,
 }
-_COUNTS = {"gpus", "units", "nics", "system_nodes", "scaleup_domain", "launch_year", "ports"}
+_COUNTS = {"gpus", "units", "nics", "system_nodes", "scaleup_domain", "launch_year", "ports", "radix"}
 
 
 def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Catalog) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterwright import __version__
 from clusterwright.catalog import Catalog
-from clusterwright.cluster import SCHEMA_NAME, Cluster, Law
+from clusterwright.cluster import SCHEMA_NAME, Cluster
 from clusterwright.design.audit import audit
 from clusterwright.design.candidates import enumerate_candidates
 from clusterwright.design.choose import considered_rows, pareto_points
@@ -21,20 +21,12 @@ from clusterwright.design.relax import relaxations
 from clusterwright.design.risks import risks
 from clusterwright.design.sensitivity import sensitivities
 from clusterwright.design.weighing import Weighing, weigh_all
-from clusterwright.domains import compute, cost, fabric, facility, reliability, scheduling, storage, training
+from clusterwright.domains import all_laws
 from clusterwright.errors import InputError
 from clusterwright.spec import Spec
 from clusterwright.units import human
 
-__all__ = ["all_laws", "design"]
-
-
-def all_laws() -> dict[str, Law]:
-    """Every law of every domain by name."""
-    made: dict[str, Law] = {}
-    for room in (compute, cost, fabric, facility, reliability, scheduling, storage, training):
-        made.update(room.LAWS)
-    return made
+__all__ = ["design"]
 
 
 def design(spec: Spec, catalog: Catalog) -> Cluster:

@@ -53,9 +53,6 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 def _give(frame: Frame, spec: Spec, catalog: Catalog) -> None:
     for name, key in _PLANNING.items():
         frame.give_fact(f"cost.{name}", catalog.planning(key), f"catalogue: planning/{key}")
-    for name, part in (("access_switch_usd", "sn2201"),):
-        fact = catalog.get("switch", part).fact("purchase_price_usd")
-        frame.give_fact(f"cost.{name}", fact, f"catalogue: switch/{part} purchase_price_usd")
     frame.give("cost.building_life_years", BUILDING_LIFE_YEARS, assumed("straight-line life of a data centre"))
     frame.give("cost.egress_share", EGRESS_SHARE, assumed("share of the stored bytes that leaves the cloud each year"))
     frame.give("cost.years", spec.finance.years, _wish(spec, "finance.years", "operating years"))
@@ -113,19 +110,11 @@ def _capex(frame: Frame) -> None:
     compute = ["compute.nodes", "compute.spare_nodes"]
     frame.derive(f"{lines}.servers_usd", money.goods, quantity=compute, price_usd="cost.server_usd")
     tiers = [f"fabric.all.{tier}_switches" for tier in ("leaf", "spine", "core")]
-    storage_net = [f"fabric.storage.{tier}_switches" for tier in ("leaf", "spine", "core")]
-    tiers += [path for path in storage_net if path in frame]
-    frame.derive(f"{lines}.fast_switches_usd", money.goods, quantity=tiers, price_usd="fabric.switch_price_usd")
-    frame.derive(
-        f"{lines}.access_switches_usd",
-        money.goods,
-        quantity=["fabric.management.switches"],
-        price_usd="cost.access_switch_usd",
-    )
-    parts = [f"{lines}.fast_switches_usd", f"{lines}.access_switches_usd"]
-    frame.derive(f"{lines}.switches_usd", money.summed, parts=parts)
+    frame.derive(f"{lines}.compute_switches_usd", money.goods, quantity=tiers, price_usd="fabric.switch_price_usd")
+    others = ["fabric.storage.price_usd", "fabric.management.price_usd"]
+    frame.derive(f"{lines}.switches_usd", money.summed, parts=[f"{lines}.compute_switches_usd", *others])
     trunks = ["fabric.all.leaf_spine_cables", "fabric.all.spine_core_cables"]
-    short = ["fabric.all.node_leaf_cables", *(["fabric.storage.cables"] if "fabric.storage.cables" in frame else [])]
+    short = ["fabric.all.node_leaf_cables"]
     frame.derive(f"{lines}.node_cables_usd", money.goods, quantity=short, price_usd="fabric.cable_price_usd")
     frame.derive(f"{lines}.trunk_cables_usd", money.goods, quantity=trunks, price_usd="fabric.trunk_price_usd")
     frame.derive(f"{lines}.cables_usd", money.summed, parts=[f"{lines}.node_cables_usd", f"{lines}.trunk_cables_usd"])
