@@ -44,7 +44,7 @@ def series(nodes: Floats, node_gpus: Floats, gpu_series: Floats, node_series: Fl
 
 @law(
     "scheduling.metrics_servers",
-    formula="2 x ceil(series / series of one server) + 1 for logs; none in a small cluster (the management server does)",
+    formula="2 x ceil(series / series of one server) + 1 for logs; none in a small cluster, where management does it",
     unit="1",
     source="metrics servers in pairs that scrape the same, so that one can fail",
     count=True,
