@@ -127,6 +127,9 @@ def test_unit_of_knows_the_longest_ending() -> None:
     assert unit_of("storage.checkpoint_bytes") == "byte"
     assert unit_of("cost.opex_usd_per_year") == "USD/year"
     assert unit_of("compute.gpus") == "1"
+    assert unit_of("cost.cdu_usd_per_w") == "USD/W"
+    assert unit_of("facility.energy_j_per_year") == "J/year"
+    assert unit_of("sites[0].energy_usd_per_kwh") == "USD/kWh"
 
 
 @given(st.floats(min_value=1e-6, max_value=1e15))
