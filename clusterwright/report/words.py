@@ -116,7 +116,10 @@ def label(path: str) -> str:
 
 def own_label(path: str) -> str:
     """What a figure is called among its siblings: ``training[0].memory.state_bytes`` is ``State``."""
-    return _said(_UNITS.sub("", path.rsplit(".", 1)[-1])) or path
+    last = path.rsplit(".", 1)[-1]
+    if path in LABELS or last in _LAST:
+        return label(path)
+    return _said(_UNITS.sub("", last)) or path
 
 
 def _said(name: str) -> str:
@@ -149,7 +152,7 @@ def number(path: str, value: float | None) -> str:
     """A value as people read it; ``unknown`` when there is none."""
     if value is None:
         return "unknown"
-    unit = unit_of_figure(path)
+    unit = unit_of(path)
     if unit == "kg" and abs(value) >= 1e4:
         return human_as(value / 1e3, "t")
     if unit == "J":
@@ -168,19 +171,7 @@ def number(path: str, value: float | None) -> str:
     return f"{value:,.0f}" if whole else said
 
 
-_SQUARES = {"m2": "m²", "m3": "m³"}
-_TIMES = ("_per_year", "_run")
-
-
-def unit_of_figure(path: str) -> str:
-    """The SI unit of a figure; ``carbon_kg_run`` and ``water_m3_per_year`` carry theirs inside the name."""
-    unit = unit_of(path)
-    if unit != "1" or path.endswith("_per_gpu"):
-        return unit
-    for ending in _TIMES:
-        if path.endswith(ending):
-            return unit_of(path.removesuffix(ending))
-    return unit
+_SQUARES = {"m2": "m²", "m3": "m³", "m3/year": "m³/year"}
 
 
 def span(path: str, low: float | None, high: float | None) -> str:
@@ -201,7 +192,7 @@ def span(path: str, low: float | None, high: float | None) -> str:
 
 def si(path: str, value: float) -> str:
     """The bare SI value, six digits: ``1,736,960 W``."""
-    unit = unit_of_figure(path)
+    unit = unit_of(path)
     said = f"{value:,.0f}" if 1e5 <= abs(value) < 1e15 else f"{value:,.6g}"
     return said + ("" if unit == "1" else f" {unit}")
 
