@@ -14,8 +14,8 @@ RATE, RATE_LOW, RATE_HIGH, WORST = "llama-3-405b", "rsc-2", "opt-175b", "rsc-job
 """Published rates: the one that is used, the ends of its interval, and the worst."""
 WHY_RATE = (
     "all causes, on 2,048 nodes of 8 H100 over 54 days, the largest published count; RSC-1 and RSC-2 together "
-    "(geometric mean 3.9) and B200 (2.5 for GPUs alone, of which GPUs are 64 %) agree. Low end RSC-2, high end OPT-175B; "
-    "jobs of 1,024 GPUs on RSC had 23.7"
+    "(geometric mean 3.9) and B200 (2.5 for GPUs alone, of which GPUs are 64 %) agree. Low end RSC-2, high end "
+    "OPT-175B; jobs of 1,024 GPUs on RSC had 23.7"
 )
 TIERS = {
     "N": ("tier_1", "tier_1", "tier_2"),

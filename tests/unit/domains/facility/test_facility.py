@@ -265,3 +265,16 @@ def test_every_figure_and_column_says_where_it_comes_from(example) -> None:
     for name in ("racks", "sites"):
         table = example.tables[name]
         assert set(table.columns) == set(table.provenance)
+
+
+def test_intervals_of_equal_sites_move_together() -> None:
+    # the same servers and the same PUE at both sites: the total is as uncertain, relatively, as each of them
+    found = designed(
+        spec_of("{name: a, region: us-east}, {name: b, region: us-east}"), frame_of("dgx-h100", (64, 64), (3, 3), 4)
+    )
+    one, both = found.total("sites[0].meter_power_w"), found.total("facility.meter_power_w")
+    assert both.value == pytest.approx(2 * one.value)
+    assert both.high / both.value == pytest.approx(one.high / one.value)
+    assert found.total("facility.pue").high == pytest.approx(found.total("sites[0].pue").high)
+    rack, most = found.total("sites[0].rack_power_w"), found.total("facility.rack_power_w")
+    assert (most.low, most.high) == pytest.approx((rack.low, rack.high))
