@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from clusterwright.report.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, SKY, chart_config
-from clusterwright.report.words import label, number, short
+from clusterwright.report.words import label, number, own_label, short
 from clusterwright.units import DAY_S, HOUR_S, YEAR_S
 
 __all__ = ["axis_unit", "pareto", "roofline", "tornado", "waterfall"]
@@ -59,7 +59,7 @@ def waterfall(data: Mapping[str, Any], width: int) -> str:
     whole = {"label": data["total_label"], "value": data["total"], "low": data["total"], "high": data["total"]}
     rows.append(_step(whole, 0.0, factor, path, ORANGE))
     narrow = width < NARROW
-    y = _names(rows, 136 if narrow else 210)
+    y = _names(rows, 165 if narrow else 220)
     end = max(max(row["end"], row["top"]) for row in rows)
     x = alt.X("start:Q", title=unit, scale=alt.Scale(domain=[0, end * (1.42 if narrow else 1.14)], nice=False))
     x = x.axis(tickCount=3 if narrow else 6)
@@ -98,7 +98,7 @@ def tornado(data: Mapping[str, Any], width: int) -> str:
     bars = data["bars"][: 7 if narrow else 10]
     top = max((max(abs(b["low"]), abs(b["high"])) for b in bars), default=1.0)
     factor, unit = axis_unit(path, top)
-    names = _distinct([b["input"] for b in bars])
+    names = _distinct([b["input"] for b in bars], 15 if narrow else 42, narrow)
     rows = []
     for name, one in zip(names, bars, strict=True):
         for end, colour in (("low", BLUE), ("high", ORANGE)):
@@ -115,8 +115,8 @@ def tornado(data: Mapping[str, Any], width: int) -> str:
                 }
             )
     ends = [row["to"] for row in rows] + [row["base"] for row in rows]
-    room = (max(ends) - min(ends)) * (0.42 if narrow else 0.2)
-    y = _names(rows, 118 if narrow else 230)
+    room = (max(ends) - min(ends)) * (0.95 if narrow else 0.2)
+    y = _names(rows, 170 if narrow else 280)
     x = alt.X(
         "base:Q", title=unit, scale=alt.Scale(domain=[min(ends) - room, max(ends) + room], nice=False, zero=False)
     )
@@ -137,9 +137,9 @@ def _said(rows: Sequence[Mapping[str, Any]], align: Any, shift: int, y: alt.Y, *
     return said.encode(y=y, x="to:Q", text="text:N")
 
 
-def _distinct(paths: Sequence[str]) -> list[str]:
-    """Labels of paths; where two would be equal, the paths themselves."""
-    names = [short(label(path), 34) for path in paths]
+def _distinct(paths: Sequence[str], most: int, brief: bool) -> list[str]:
+    """Labels of paths, short where room is short; where two would be equal, the paths themselves."""
+    names = [short(own_label(path) if brief and "." in path else label(path), most) for path in paths]
     return [name if names.count(name) == 1 else path for name, path in zip(names, paths, strict=True)]
 
 

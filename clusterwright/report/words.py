@@ -7,7 +7,7 @@ import re
 
 from clusterwright.units import HOUR_S, human, human_as, unit_of
 
-__all__ = ["LABELS", "in_unit", "label", "number", "own_label", "short", "si", "span", "unit_of_figure"]
+__all__ = ["LABELS", "in_unit", "label", "number", "own_label", "short", "si", "span"]
 
 LABELS = {
     "compute.gpus": "GPUs",
@@ -153,10 +153,10 @@ def number(path: str, value: float | None) -> str:
     if value is None:
         return "unknown"
     unit = unit_of(path)
-    if unit == "kg" and abs(value) >= 1e4:
-        return human_as(value / 1e3, "t")
-    if unit == "J":
-        return human_as(value / HOUR_S, "Wh")
+    if unit in ("kg", "kg/year") and abs(value) >= 1e4:
+        return human_as(value / 1e3, unit.replace("kg", "t"))
+    if unit in ("J", "J/year"):
+        return human_as(value / HOUR_S, "Wh") + unit.removeprefix("J")
     if unit == "TFLOP/s":
         return human_as(value * 1e12, "FLOP/s")
     if unit == "token/s":
