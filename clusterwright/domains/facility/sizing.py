@@ -42,7 +42,7 @@ def _size_racks(frame: Frame, at: str) -> None:
     """Racks of a site by kind."""
     derive = frame.derive
     nodes = {"nodes": f"{at}.nodes", "nodes_per_rack": "compute.nodes_per_rack"}
-    derive(f"{at}.nodes_in_rack", racks.nodes_in_rack, **nodes)
+    derive(f"{at}.nodes_in_rack", racks.nodes_in_rack, spares=f"{at}.spare_nodes", **nodes)
     derive(f"{at}.compute_racks", racks.compute_racks, **nodes)
     derive(f"{at}.spare_racks", racks.spare_racks, spares=f"{at}.spare_nodes", **nodes)
     together = {
@@ -256,8 +256,9 @@ def _together(frame: Frame, path: str, law: Law, **parts: list[str]) -> None:
     The sites are built of the same parts: when a server draws more than thought, it does so at every site. Adding
     the deviations as squares, as for independent inputs, would make the interval of the total too narrow.
     """
-    frame.derive(path, law, note="the sites' intervals move together", **parts)
-    if not frame.intervals or law.count or len(next(iter(parts.values()))) == 1:
+    several = len(next(iter(parts.values()))) > 1
+    frame.derive(path, law, note="the sites' intervals move together" if several else "", **parts)
+    if not frame.intervals or law.count or not several:
         return
     figures = {name: [frame.figure(part) for part in paths] for name, paths in parts.items()}
     low = law(**{name: [figure.low for figure in found] for name, found in figures.items()})

@@ -101,7 +101,7 @@ def _give_rates(frame: Frame, catalog: Catalog) -> None:
 
 
 def _catalogued(fact: Fact, place: str, note: str) -> Provenance:
-    source = f"{fact.source.title} ({fact.source.date}), {fact.source.url}"
+    source = f"{fact.source.title} ({fact.source.date})" + (f", {fact.source.url}" if fact.source.url else "")
     return Provenance("catalog", place=f"catalogue: {place}", source=source, status=fact.status, note=note)
 
 

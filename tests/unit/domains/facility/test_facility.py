@@ -278,3 +278,12 @@ def test_intervals_of_equal_sites_move_together() -> None:
     assert found.total("facility.pue").high == pytest.approx(found.total("sites[0].pue").high)
     rack, most = found.total("sites[0].rack_power_w"), found.total("facility.rack_power_w")
     assert (most.low, most.high) == pytest.approx((rack.low, rack.high))
+
+
+def test_spares_fill_a_rack_that_is_not_full() -> None:
+    # 2 nodes and 1 spare in a rack of 4: one rack of three nodes
+    found = designed(spec_of(), frame_of("dgx-h100", (2,), (1,), 4))
+    assert (found.value("facility.compute_racks"), found.value("facility.spare_racks")) == (1, 0)
+    assert found.value("sites[0].compute_rack_power_w") == pytest.approx(3 * 10.2e3 + 300)
+    compute = found.tables["racks"].where(kind="compute")
+    assert [(r["count"], r["nodes"]) for r in compute] == [(1, 3)]
