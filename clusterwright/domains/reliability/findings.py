@@ -42,6 +42,13 @@ FINDINGS = codes(
         "the time than the spec's availability.",
     ),
     Code(
+        "RELIABILITY-SPARES-RANGE",
+        "info",
+        "How many spares the range of failure rates and repair times asks for",
+        "Spares are counted for the central availability of a node. Its interval comes from published failure rates and "
+        "repair times; repairs that take a week instead of days need many more spares than repairs within a day.",
+    ),
+    Code(
         "RELIABILITY-CHAIN",
         "info",
         "Power, storage and scheduler take their share of the availability",

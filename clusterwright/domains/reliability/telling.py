@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, assumed
 from clusterwright.domains.reliability.checkpoints import largest_job
 from clusterwright.domains.reliability.findings import FINDINGS
 from clusterwright.domains.reliability.sizing import WORST
+from clusterwright.domains.reliability.spares import spare_nodes
 from clusterwright.spec import Spec
 from clusterwright.units import DAY_S, HOUR_S, human
 
@@ -37,6 +40,7 @@ def say(cluster: Cluster, spec: Spec, catalog: Catalog) -> None:
         if workload.train is not None:
             _say_run(cluster, catalog, f"training[{j}]", workload.name)
     _say_machine(cluster)
+    _say_spares(cluster, spec)
     _say_availability(cluster, spec)
     share = catalog.get("reliability", "infant-mortality").fact("share_fraction")
     gpus = cluster.value("reliability.machine_nodes") * cluster.value("server.gpus")
@@ -93,6 +97,28 @@ def _say_machine(cluster: Cluster) -> None:
         )
         hint = "run several jobs side by side, staff repairs around the clock, and keep spare nodes in every pod"
         cluster.say(FINDINGS["RELIABILITY-MACHINE-MTTI"].at("reliability.machine_mtti_s", message, hint))
+
+
+def _say_spares(cluster: Cluster, spec: Spec) -> None:
+    """The spares at the ends of the interval of a node's availability, when the design counts them."""
+    node, target = cluster.total("reliability.node_availability"), cluster.frame["reliability.availability_target"]
+    if spec.reliability.spares is not None:
+        return
+    system = cluster.frame["server.system_nodes"]
+    counts = [
+        sum(
+            float(spare_nodes(cluster.frame[f"sites[{i}].nodes"], np.array([a]), target, system)[0])
+            for i in range(len(spec.sites))
+        )
+        for a in (node.high, node.value, node.low)
+    ]
+    if counts[0] < counts[2]:
+        message = (
+            f"{counts[1]:,.0f} spare nodes at an availability of {node.value:.2%} a node; {counts[0]:,.0f} at "
+            f"{node.high:.2%}, {counts[2]:,.0f} at {node.low:.2%}"
+        )
+        hint = "agree repair times with the vendor: they move the number of spares more than failure rates do"
+        cluster.say(FINDINGS["RELIABILITY-SPARES-RANGE"].at("compute.spare_nodes", message, hint))
 
 
 def _say_availability(cluster: Cluster, spec: Spec) -> None:

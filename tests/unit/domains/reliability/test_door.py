@@ -73,6 +73,14 @@ def test_five_spares_for_three_nines(example: Cluster) -> None:
     assert example.value("reliability.job_availability") >= 0.999
 
 
+def test_the_range_of_spares_is_said(example: Cluster) -> None:
+    said = next(f.message for f in example.findings if f.code == "RELIABILITY-SPARES-RANGE")
+    low, high = (int(part.split(" at ")[0]) for part in said.split("; ")[1].split(", "))
+    assert said.startswith("5 spare nodes")
+    assert 1 <= low < 5 < high
+    assert "RELIABILITY-SPARES-RANGE" not in codes(designed(spec_of("spares: 4")))
+
+
 def test_interruptions_interval_and_wall_clock(example: Cluster) -> None:
     # MTTI 1000 / (128 x 3.79) d = 2.061 d = 178,100 s; Young sqrt(2 x 15.9 x 178,100) = 2,380 s, Daly about C less
     assert example.value("training[0].mtti_s") == pytest.approx(2.0614 * DAY, rel=1e-3)
