@@ -45,8 +45,8 @@ FINDINGS = codes(
         "RELIABILITY-SPARES-RANGE",
         "info",
         "How many spares the range of failure rates and repair times asks for",
-        "Spares are counted for the central availability of a node. Its interval comes from published failure rates and "
-        "repair times; repairs that take a week instead of days need many more spares than repairs within a day.",
+        "Spares are counted for the central availability of a node. Its interval comes from published failure rates "
+        "and repair times; repairs that take a week instead of days need many more spares than repairs within a day.",
     ),
     Code(
         "RELIABILITY-CHAIN",
