@@ -379,7 +379,7 @@ def human(key: str, value: float) -> str:
     """A value as people read it, its unit taken from the name: ``human("x_power_w", 1.43e6)`` is ``1.43 MW``."""
     name = key.rsplit(".", 1)[-1]
     if unit_of(key) == "1" and any(word in name for word in _SHARES):
-        return f"{value:.1%}"
+        return f"{value:.3%}" if 0.9949 < value < 1.0 else f"{value:.1%}"
     return human_as(value, unit_of(key))
 
 

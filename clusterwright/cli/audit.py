@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from clusterwright.cli.codes import FINDINGS
-from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option, set_option
+from clusterwright.cli.streams import (
+    emit,
+    open_catalog,
+    open_spec,
+    output_options,
+    overlay_option,
+    set_option,
+    wants_color,
+)
 from clusterwright.errors import EXIT_NO, InputError
 
 __all__ = ["SCHEMA", "command"]
@@ -52,7 +60,7 @@ def command(
     def show() -> None:
         from clusterwright.report import audit_table
 
-        click.echo(audit_table(cluster))
+        click.echo(audit_table(cluster, color=True), color=wants_color())
 
     rows = [{k: _flat(v) for k, v in c.items()} for c in claims]
     emit(document, output, rows, show)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option
+from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option, wants_color
 
 if TYPE_CHECKING:
     from clusterwright.cluster import Cluster
@@ -52,7 +52,7 @@ def command(runs: tuple[Path, ...], threshold: float, output: str, overlays: tup
     def show() -> None:
         from clusterwright.report import compare_table
 
-        click.echo(compare_table(clusters))
+        click.echo(compare_table(clusters, color=True), color=wants_color())
 
     emit(document, output, changes, show)
 

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option, say, set_option
+from clusterwright.cli.streams import (
+    emit,
+    open_catalog,
+    open_spec,
+    output_options,
+    overlay_option,
+    say,
+    set_option,
+    wants_color,
+)
 from clusterwright.errors import EXIT_NO
 
 __all__ = ["command"]
@@ -52,7 +61,7 @@ def command(
     def show() -> None:
         from clusterwright.report import design_summary
 
-        click.echo(design_summary(cluster))
+        click.echo(design_summary(cluster, color=True), color=wants_color())
 
     emit(document, output, document["considered"], show)
     if output == "table" and not no_out:

@@ -130,18 +130,19 @@ def servers_for(spec: Spec, catalog: Catalog, *, lifted: bool = False) -> list[P
     """The servers that may be used: the named one, those of the named accelerators, or all that train and are sold."""
     compute = spec.compute
     if compute.server is not None and not lifted:
-        return [catalog.get("server", compute.server)]
-    sold = [s for s in catalog.parts("server") if _sold_for_training(s, catalog, spec)]
+        named = catalog.get("server", compute.server)
+        return [named] if _trains(named, catalog, spec) else []
+    sold = [s for s in catalog.parts("server") if "buy" in s.text("procurement") and _trains(s, catalog, spec)]
     if compute.accelerators is not None and not lifted:
         names = {catalog.get("accelerator", name).name for name in compute.accelerators}
         return [s for s in sold if s.text("accelerator") in names]
     return [s for s in sold if _current(catalog.get("accelerator", s.text("accelerator")), spec)]
 
 
-def _sold_for_training(server: Part, catalog: Catalog, spec: Spec) -> bool:
-    """A server that can be bought, whose data are complete, whose accelerator has a peak at the precision asked."""
+def _trains(server: Part, catalog: Catalog, spec: Spec) -> bool:
+    """A server whose data are complete and whose accelerator has a peak at the precision asked."""
     needed = ("power_w", "gpus", "units", "nics", "nic_rate_bytes_s")
-    if "buy" not in server.text("procurement") or any(server.get(key, None) is None for key in needed):
+    if any(server.get(key, None) is None for key in needed):
         return False
     accelerator = catalog.get("accelerator", server.text("accelerator"))
     return all(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterwright.catalog import Catalog, Part, Rental
-from clusterwright.cluster import Floats, Frame, Provenance, chosen, from_spec
+from clusterwright.cluster import Floats, Frame, Provenance, assumed, chosen, from_spec
 from clusterwright.design.candidates import RENTAL_WORDS, Candidate
 from clusterwright.domains.fabric import cable_power, cable_price
 from clusterwright.spec import Spec
@@ -60,6 +60,7 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
     accelerators = _Column([catalog.get("accelerator", c.accelerator) for c in candidates], "accelerator")
     for path, key in _ACCELERATOR.items():
         accelerators.give(frame, path, key)
+    _give_pcie(frame)
     for path, key in _SERVER.items():
         servers.give(frame, path, key)
     liquid = [1.0 if "liquid" in s.text("cooling") or s.text("cooling") == "hybrid" else 0.0 for s in servers.parts]
@@ -75,6 +76,18 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
     _give_sites(frame, spec)
     if len(candidates) == 1:
         _name_choices(frame, candidates[0])
+
+
+PCIE_BYTES_S = 25e9
+"""PCIe 4.0 x16 in one direction, protocol overhead taken off."""
+
+
+def _give_pcie(frame: Frame) -> None:
+    """Accelerators without links of their own speak over PCIe."""
+    path = "accelerator.scaleup_bandwidth_bytes_s"
+    linked = frame[path] > 0
+    if not linked.all():
+        frame.give(path, np.where(linked, frame[path], PCIE_BYTES_S), assumed("no links of their own: PCIe 4.0 x16"))
 
 
 class _Column:

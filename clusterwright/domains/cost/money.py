@@ -112,6 +112,7 @@ def residual(price_usd: Floats, fraction_36_months: Floats, years: Floats) -> Fl
     formula="capex + years x opex - residual",
     unit="USD",
     source="total cost of ownership, undiscounted",
+    bounds=(0.0, float("inf")),
 )
 def tco(capex_usd: Floats, opex_usd_per_year: Floats, years: Floats, residual_usd: Floats) -> Floats:
     """Cost over the operating years."""
@@ -147,6 +148,7 @@ def difference(a: Floats, b: Floats) -> Floats:
     unit="s",
     source="arithmetic; resale value left out",
     valid="use without pause; a cluster that idles breaks even later in proportion",
+    bounds=(0.0, float("inf")),
 )
 def break_even(capex_usd: Floats, opex_usd_per_year: Floats, rent_usd_per_year: Floats) -> Floats:
     """Time of full use after which owning has cost less than renting; very long where renting never costs more."""

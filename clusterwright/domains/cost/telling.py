@@ -142,10 +142,10 @@ def _lead_weeks(cluster: Cluster, catalog: Catalog, line: str) -> float:
 def _source(cluster: Cluster, path: str, depth: int = 4) -> str:
     """The first catalogue source below a figure."""
     provenance = cluster.frame.figure(path).provenance
-    if provenance.source:
+    if provenance.kind == "catalog" and provenance.source:
         return f"{provenance.source} [{provenance.status}]" if provenance.status else provenance.source
     if provenance.kind != "law" or depth == 0:
-        return provenance.note
+        return ""
     refs: list[Any] = list(provenance.inputs.values())
     paths = [p for ref in reversed(refs) for p in ([ref] if isinstance(ref, str) else ref)]
     return next((found for p in paths if p in cluster.frame and (found := _source(cluster, p, depth - 1))), "")
