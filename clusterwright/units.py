@@ -40,7 +40,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -51,6 +53,7 @@ __all__ = [
     "UnitError",
     "human",
     "human_as",
+    "money_in",
     "parse",
     "parse_range",
     "unit_of",
@@ -417,12 +420,32 @@ def human_as(value: float, unit: str) -> str:
     return text if unit in ("1", "") else f"{text} {unit}"
 
 
+_MONEY: ContextVar[tuple[str, float]] = ContextVar("currency that amounts are shown in", default=("$", 1.0))
+
+
+@contextmanager
+def money_in(code: str, usd: float) -> Iterator[None]:
+    """Show amounts in another currency inside the ``with`` block; the figures themselves stay in USD.
+
+    Args:
+        code: ISO 4217 code.
+        usd: US dollars for one unit of it.
+    """
+    signs = {name: symbol for symbol, name in CURRENCY_SYMBOLS.items()}
+    token = _MONEY.set((signs.get(code, f"{code} "), usd))
+    try:
+        yield
+    finally:
+        _MONEY.reset(token)
+
+
 def _human_money(value: float) -> str:
-    sign, amount = ("-" if value < 0 else ""), abs(value)
+    symbol, usd = _MONEY.get()
+    sign, amount = ("-" if value < 0 else ""), abs(value) / usd
     for scale, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
         if amount >= scale * 0.99995:
-            return f"{sign}${_three(amount / scale)}{letter}"
-    return f"{sign}${_three(amount)}"
+            return f"{sign}{symbol}{_three(amount / scale)}{letter}"
+    return f"{sign}{symbol}{_three(amount)}"
 
 
 def _human_time(value: float) -> str:

@@ -60,7 +60,8 @@ def command(
     def show() -> None:
         from clusterwright.report import audit_table
 
-        click.echo(audit_table(cluster, color=True), color=wants_color())
+        with cluster.in_its_currency():
+            click.echo(audit_table(cluster, color=True), color=wants_color())
 
     rows = [{k: _flat(v) for k, v in c.items()} for c in claims]
     emit(document, output, rows, show)

@@ -52,7 +52,8 @@ def command(runs: tuple[Path, ...], threshold: float, output: str, overlays: tup
     def show() -> None:
         from clusterwright.report import compare_table
 
-        click.echo(compare_table(clusters, color=True), color=wants_color())
+        with clusters[0].in_its_currency():
+            click.echo(compare_table(clusters, color=True), color=wants_color())
 
     emit(document, output, changes, show)
 

@@ -61,7 +61,8 @@ def command(
     def show() -> None:
         from clusterwright.report import design_summary
 
-        click.echo(design_summary(cluster, color=True), color=wants_color())
+        with cluster.in_its_currency():
+            click.echo(design_summary(cluster, color=True), color=wants_color())
 
     emit(document, output, document["considered"], show)
     if output == "table" and not no_out:

@@ -24,7 +24,7 @@ from clusterwright.design.weighing import Weighing, weigh_all
 from clusterwright.domains import all_laws
 from clusterwright.errors import InputError
 from clusterwright.spec import Spec
-from clusterwright.units import human
+from clusterwright.units import human, money_in
 
 __all__ = ["design"]
 
@@ -43,13 +43,18 @@ def design(spec: Spec, catalog: Catalog) -> Cluster:
     Raises:
         InputError: the catalogue has nothing that could be weighed.
     """
+    with money_in(spec.currency, catalog.currency(spec.currency).value):
+        return _design(spec, catalog)
+
+
+def _design(spec: Spec, catalog: Catalog) -> Cluster:
     candidates = enumerate_candidates(spec, catalog)
     if not any(not c.lifts for c in candidates):
         raise InputError(_nothing(spec))
     weighing = weigh_all(candidates, spec, catalog)
     winner = candidates[weighing.winner]
     cluster = assemble(winner, spec, catalog)
-    cluster.head = _head(spec, weighing)
+    cluster.head = _head(spec, weighing) | {"currency_usd": catalog.currency(spec.currency).value}
     cluster.answers |= {
         "requested": _requested(spec),
         "constraints": constraint_rows(limits_of(spec, cluster.frame), cluster),
@@ -156,5 +161,5 @@ def _nothing(spec: Spec) -> Any:
     return FINDINGS["DESIGN-NO-OPTION"].at(
         spec.place("compute"),
         f"the catalogue has no server to buy with {asked} that computes in {precision} over the fabric asked for",
-        "see 'clusterwright catalog list server', add one with --catalog FILE, or ask for another precision or fabric",
+        "see 'clusterwright catalog list server', add one with --overlay FILE, or ask for another precision or fabric",
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.units import DIMENSIONS, UnitError, human, human_as, parse, parse_range, unit_of
+from clusterwright.units import DIMENSIONS, UnitError, human, human_as, money_in, parse, parse_range, unit_of
 
 
 @pytest.mark.parametrize(
@@ -148,3 +148,12 @@ def test_any_text_gives_a_number_or_a_unit_error(text: str, dimension: str) -> N
         return
     assert math.isfinite(value)
     assert value >= 0
+
+
+def test_amounts_are_shown_in_another_currency_and_stay_usd_inside() -> None:
+    with money_in("EUR", 1.25):
+        assert human("cost.capex_usd", 50e6) == "€40M"
+        assert human_as(1.0, "USD/GPU-h") == "€0.8/GPU-h"
+    with money_in("CHF", 2.0):
+        assert human("cost.capex_usd", 3e3) == "CHF 1.5k"
+    assert human("cost.capex_usd", 50e6) == "$50M"
