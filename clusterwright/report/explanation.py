@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from clusterwright.cluster import SCHEMA, Cluster, Law, Provenance
-from clusterwright.report.registry import all_laws
+from clusterwright.domains import all_laws
 from clusterwright.report.words import in_unit, label, number, si, span
 from clusterwright.units import unit_of
 
