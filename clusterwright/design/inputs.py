@@ -193,7 +193,9 @@ def _give_prices(frame: Frame, accelerators: _Column) -> None:
         low = np.array([p[0] if p else 0.0 for p in prices])[accelerators.index]
         high = np.array([p[-1] if p else 0.0 for p in prices])[accelerators.index]
         note = "; ".join(f"{r.provider} {r.usd_per_gpu_h:g} USD ({r.kind}, {r.date})" for r in offers[0])
-        origin = Provenance("catalog", place=f"catalogue: accelerator/{accelerators.unique[0].name} rental", note=note)
+        place = f"catalogue: accelerator/{accelerators.unique[0].name} rental"
+        titles = "; ".join(dict.fromkeys(r.source.title for r in offers[0]))
+        origin = Provenance("catalog", place=place, source=titles, note=note)
         frame.give(path, middle, origin, low=low, high=high)
 
 

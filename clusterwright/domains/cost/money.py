@@ -20,6 +20,7 @@ __all__ = [
     "rent_per_year",
     "residual",
     "share_of",
+    "staff",
     "summed",
     "tco",
     "usd_per_gpu_h",
@@ -77,6 +78,17 @@ def energy_per_year(average_power_w: list[Floats], usd_per_j: list[Floats]) -> F
 def rent_per_year(units: list[Floats], usd_per_unit_year: list[Floats]) -> Floats:
     """Rent of space, power or capacity, over the sites."""
     return np.asarray(sum(u * p for u, p in zip(units, usd_per_unit_year, strict=True)), dtype=np.float64)
+
+
+@law(
+    "cost.staff",
+    formula="IT power in MW x people per MW",
+    unit="1",
+    source="people per MW from the catalogue",
+)
+def staff(it_power_w: Floats, per_mw: Floats) -> Floats:
+    """Full-time people who run the cluster and its hall; a small cluster takes a part of one person."""
+    return it_power_w / 1e6 * per_mw
 
 
 @law(

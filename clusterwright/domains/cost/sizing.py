@@ -62,7 +62,7 @@ def _give(frame: Frame, spec: Spec, catalog: Catalog) -> None:
     if spec.finance.staff is not None:
         frame.give("cost.staff_fte", spec.finance.staff, from_spec(str(spec.place("finance.staff"))))
     else:
-        frame.derive("cost.staff_fte", money.share_of, price_usd="facility.it_power_mw", share="cost.staff_per_mw")
+        frame.derive("cost.staff_fte", money.staff, it_power_w="facility.it_power_w", per_mw="cost.staff_per_mw")
 
 
 def _wish(spec: Spec, path: str, note: str) -> Provenance:
@@ -70,9 +70,7 @@ def _wish(spec: Spec, path: str, note: str) -> Provenance:
 
 
 def _give_regions(frame: Frame, spec: Spec, catalog: Catalog) -> None:
-    """Prices of each site's region, or those that the site names; and the IT power in MW that staff follows."""
-    mega = frame["facility.it_power_w"] / 1e6
-    frame.give("facility.it_power_mw", mega, Provenance("law", law="cost.share_of", note="IT power in MW"))
+    """Prices of each site's region, or those that the site names."""
     for i, site in enumerate(spec.sites):
         region = catalog.get("region", site.region)
         place = f"catalogue: region/{region.name}"
