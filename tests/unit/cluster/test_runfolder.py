@@ -70,7 +70,7 @@ def test_a_read_only_place_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(runfolder.tempfile, "mkdtemp", refused)
-    with pytest.raises(WorldError, match="RUN-NOT-WRITABLE.*Permission denied"):
+    with pytest.raises(WorldError, match=r"RUN-NOT-WRITABLE.*Permission denied"):
         write_run(tmp_path / "x", {"a.json": b"1"})
     assert list(tmp_path.iterdir()) == []
 
