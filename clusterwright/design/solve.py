@@ -64,7 +64,7 @@ def _design(spec: Spec, catalog: Catalog) -> Cluster:
         "sensitivity": sensitivities(cluster, winner, spec, catalog, all_laws()),
         "audit": {"claims": audit(cluster, spec)},
     }
-    _say(cluster, weighing)
+    _say(cluster, weighing, catalog)
     return cluster
 
 
@@ -109,7 +109,7 @@ def _requested(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _say(cluster: Cluster, weighing: Weighing) -> None:
+def _say(cluster: Cluster, weighing: Weighing, catalog: Catalog) -> None:
     """The findings of the choice itself: broken limits, better options outside the spec, risks, refused claims."""
     rows = cluster.answers["constraints"]
     if not weighing.found:
@@ -121,7 +121,7 @@ def _say(cluster: Cluster, weighing: Weighing) -> None:
             if not row["holds"]:
                 cluster.say(FINDINGS["DESIGN-LIMIT-BROKEN"].at(row["path"], f"{row['name']}: {row['text']}"))
     _say_outside(cluster, weighing)
-    cluster.say(*risks(cluster, weighing.spec, rows))
+    cluster.say(*risks(cluster, weighing.spec, catalog, rows))
     _say_audit(cluster)
 
 
