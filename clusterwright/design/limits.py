@@ -118,10 +118,10 @@ def _site_limits(spec: Spec) -> Iterator[Limit]:
 
 def _physical_limits(spec: Spec) -> Iterator[Limit]:
     yield Limit("fabric within three tiers", "fabric.fits", 1.0, False, "", "")
-    yield Limit("racks tall enough", "facility.rack_fits", 1.0, False, "", "compute.nodes_per_rack", True)
+    yield Limit("racks tall enough", "facility.rack_fits", 1.0, False, "", "", True)
     yield Limit("the part is offered for rent", "cost.procurable", 1.0, False, "", "")
     for i, site in enumerate(spec.sites):
-        yield Limit(f"cooling at {site.name}", f"sites[{i}].cooling_fits", 1.0, False, "", f"sites[{i}].cooling", True)
+        yield Limit(f"cooling at {site.name}", f"sites[{i}].cooling_fits", 1.0, False, "", "", True)
 
 
 def holds(limits: list[Limit], frame: Frame) -> Bools:
