@@ -40,7 +40,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -51,6 +53,7 @@ __all__ = [
     "UnitError",
     "human",
     "human_as",
+    "money_in",
     "parse",
     "parse_range",
     "unit_of",
@@ -321,6 +324,24 @@ _SUFFIXES = {
     "_usd_per_year": "USD/year",
     "_usd_per_kw_month": "USD/kW/month",
     "_usd_per_zflop": "USD/ZFLOP",
+    "_usd_per_w_year": "USD/W/year",
+    "_usd_per_w": "USD/W",
+    "_usd_per_m2": "USD/m2",
+    "_usd_per_m": "USD/m",
+    "_usd_per_gb": "USD/GB",
+    "_usd_per_tb_month": "USD/TB/month",
+    "_usd_per_tb": "USD/TB",
+    "_usd_per_mw": "USD/MW",
+    "_usd_per_j": "USD/J",
+    "_usd_per_h": "USD/h",
+    "_l_per_kwh": "L/kWh",
+    "_j_per_year": "J/year",
+    "_kg_per_year": "kg/year",
+    "_m3_per_year": "m3/year",
+    "_kg_run": "kg",
+    "_per_1000_node_days": "1/(1000 node-days)",
+    "_flop_per_token": "FLOP",
+    "_gb_per_year": "GB/year",
     "_usd_per_s": "USD/s",
     "_usd": "USD",
     "_g_per_kwh": "g/kWh",
@@ -349,6 +370,8 @@ def unit_of(key: str) -> str:
     name = key.rsplit(".", 1)[-1]
     if name == "tokens_per_s":
         return "token/s"
+    if name.endswith("usd_per_tflops"):
+        return "USD/(TFLOP/s)"
     if name.startswith("tflops") or name.endswith("_tflops"):
         return "TFLOP/s"
     for suffix in sorted(_SUFFIXES, key=len, reverse=True):
@@ -361,7 +384,7 @@ def human(key: str, value: float) -> str:
     """A value as people read it, its unit taken from the name: ``human("x_power_w", 1.43e6)`` is ``1.43 MW``."""
     name = key.rsplit(".", 1)[-1]
     if unit_of(key) == "1" and any(word in name for word in _SHARES):
-        return f"{value:.1%}"
+        return f"{value:.3%}" if 0.9949 < value < 1.0 else f"{value:.1%}"
     return human_as(value, unit_of(key))
 
 
@@ -375,6 +398,7 @@ _SCALED = {
     "J": ("J", 1e3),
     "Wh": ("Wh", 1e3),
     "token/s": ("token/s", 1e3),
+    "J/year": ("J/year", 1e3),
 }
 
 
@@ -398,12 +422,32 @@ def human_as(value: float, unit: str) -> str:
     return text if unit in ("1", "") else f"{text} {unit}"
 
 
+_MONEY: ContextVar[tuple[str, float]] = ContextVar("currency that amounts are shown in", default=("$", 1.0))
+
+
+@contextmanager
+def money_in(code: str, usd: float) -> Iterator[None]:
+    """Show amounts in another currency inside the ``with`` block; the figures themselves stay in USD.
+
+    Args:
+        code: ISO 4217 code.
+        usd: US dollars for one unit of it.
+    """
+    signs = {name: symbol for symbol, name in CURRENCY_SYMBOLS.items()}
+    token = _MONEY.set((signs.get(code, f"{code} "), usd))
+    try:
+        yield
+    finally:
+        _MONEY.reset(token)
+
+
 def _human_money(value: float) -> str:
-    sign, amount = ("-" if value < 0 else ""), abs(value)
+    symbol, usd = _MONEY.get()
+    sign, amount = ("-" if value < 0 else ""), abs(value) / usd
     for scale, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
         if amount >= scale * 0.99995:
-            return f"{sign}${_three(amount / scale)}{letter}"
-    return f"{sign}${_three(amount)}"
+            return f"{sign}{symbol}{_three(amount / scale)}{letter}"
+    return f"{sign}{symbol}{_three(amount)}"
 
 
 def _human_time(value: float) -> str:

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from clusterwright.cli.codes import FINDINGS
-from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option, set_option
+from clusterwright.cli.streams import (
+    emit,
+    open_catalog,
+    open_spec,
+    output_options,
+    overlay_option,
+    set_option,
+    wants_color,
+)
 from clusterwright.errors import EXIT_NO, InputError
 
 __all__ = ["SCHEMA", "command"]
@@ -28,8 +36,8 @@ def command(
     """Judge claims about a cluster: holds, does not hold, contradicts another claim.
 
     The spec describes the cluster that a proposal is about; its 'claims' hold what the proposal says. Each claim is
-    held against the laws and against the other claims, with the arithmetic. Nothing is written. Ends with exit code
-    1 when a claim is refused.
+    held against the laws and against the other claims, with the arithmetic. A claim names a figure by its path;
+    'clusterwright explain RUN' lists them. Nothing is written. Ends with exit code 1 when a claim is refused.
     """
     from clusterwright.design import design
 
@@ -52,7 +60,8 @@ def command(
     def show() -> None:
         from clusterwright.report import audit_table
 
-        click.echo(audit_table(cluster))
+        with cluster.in_its_currency():
+            click.echo(audit_table(cluster, color=True), color=wants_color())
 
     rows = [{k: _flat(v) for k, v in c.items()} for c in claims]
     emit(document, output, rows, show)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option
+from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option, wants_color
 
 if TYPE_CHECKING:
     from clusterwright.cluster import Cluster
@@ -30,7 +30,7 @@ def command(runs: tuple[Path, ...], threshold: float, output: str, overlays: tup
 
     Each RUN is a run folder, a cluster.json, or a spec, which is then designed without writing anything. The table
     shows the figures that decide; -o json and -o csv list every figure that differs between the first and each of
-    the others.
+    the others. Overlays are laid over specs only, and over all of them: to see what one changes, compare run folders.
     """
     from clusterwright.cluster import diff
 
@@ -52,7 +52,8 @@ def command(runs: tuple[Path, ...], threshold: float, output: str, overlays: tup
     def show() -> None:
         from clusterwright.report import compare_table
 
-        click.echo(compare_table(clusters))
+        with clusters[0].in_its_currency():
+            click.echo(compare_table(clusters, color=True), color=wants_color())
 
     emit(document, output, changes, show)
 

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option, say, set_option
+from clusterwright.cli.streams import (
+    emit,
+    open_catalog,
+    open_spec,
+    output_options,
+    overlay_option,
+    say,
+    set_option,
+    wants_color,
+)
 from clusterwright.errors import EXIT_NO
 
 __all__ = ["command"]
@@ -35,7 +44,7 @@ def command(
 
     Weighs the options that the spec allows, works out the best one in every layer, and writes it to a run folder
     that 'explain', 'report' and 'compare' open. Ends with exit code 1 when nothing holds every limit; then the
-    binding limit and the cheapest ways out are said.
+    binding limit and the ways out are said, fewest changes first.
     """
     from clusterwright.cluster import dumps, write_run
     from clusterwright.design import design, design_document, dump_document
@@ -52,7 +61,8 @@ def command(
     def show() -> None:
         from clusterwright.report import design_summary
 
-        click.echo(design_summary(cluster))
+        with cluster.in_its_currency():
+            click.echo(design_summary(cluster, color=True), color=wants_color())
 
     emit(document, output, document["considered"], show)
     if output == "table" and not no_out:

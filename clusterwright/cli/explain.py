@@ -53,11 +53,13 @@ def _figures(run: Path, path: str | None, depth: int, output: str) -> None:
         hint = f"did you mean {' or '.join(near)}?" if near else f"'clusterwright explain {run}' lists every figure"
         raise InputError(FINDINGS["REPORT-UNKNOWN-PATH"].at(str(run), f"has nothing called '{path}'", hint))
     single = len(found) == 1
-    ones = [explain(cluster, one, depth if single else 0) for one in found]
+    with cluster.in_its_currency():
+        ones = [explain(cluster, one, depth if single else 0) for one in found]
     data = [explanation_data(one) for one in ones]
 
     def show() -> None:
-        text = explanation_text(ones[0], color=True) if single else list_text(ones, color=True)
+        with cluster.in_its_currency():
+            text = explanation_text(ones[0], color=True) if single else list_text(ones, color=True)
         _show(text)
 
     document = {"schema": SCHEMA, "name": cluster.name, "figures": data}

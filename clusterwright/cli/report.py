@@ -43,7 +43,8 @@ def command(run: Path, out: Path | None, form: str | None) -> None:
 
     cluster = load(run)
     form = form or ENDINGS.get(out.suffix.lstrip(".").lower() if out else "", "html")
-    text = _written(cluster, form)
+    with cluster.in_its_currency():
+        text = _written(cluster, form)
     if out is not None and str(out) == "-":
         click.echo(text, nl=False)
         return

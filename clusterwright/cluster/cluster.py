@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 from clusterwright.cluster.frame import Estimate, Frame
 from clusterwright.cluster.tables import SCHEMA, Table
 from clusterwright.findings import SEVERITIES, Finding
+from clusterwright.units import money_in
 
 __all__ = ["SCHEMA_NAME", "Cluster"]
 
@@ -41,6 +43,10 @@ class Cluster:
     def verdict(self) -> str:
         """``feasible`` or ``infeasible``."""
         return str(self.head.get("verdict", ""))
+
+    def in_its_currency(self) -> AbstractContextManager[None]:
+        """Show amounts in the currency that the spec asks for, inside the ``with`` block."""
+        return money_in(str(self.head.get("currency", "USD")), float(self.head.get("currency_usd", 1.0)))
 
     def say(self, *findings: Finding) -> None:
         """Add findings; one that is there already is not repeated."""

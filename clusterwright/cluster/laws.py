@@ -7,6 +7,7 @@ records where the number came from.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -47,8 +48,8 @@ class Law:
 
     @property
     def doc(self) -> str:
-        """What the function says of itself."""
-        return (self.function.__doc__ or "").strip()
+        """What the function says of itself; array shapes are left to the reader of the code."""
+        return re.sub(r",? shape \(\w+,\)", "", (self.function.__doc__ or "").strip())
 
 
 def law(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterwright.catalog import Catalog, Part, Rental
-from clusterwright.cluster import Floats, Frame, Provenance, chosen, from_spec
+from clusterwright.cluster import Floats, Frame, Provenance, assumed, chosen, from_spec
 from clusterwright.design.candidates import RENTAL_WORDS, Candidate
 from clusterwright.domains.fabric import cable_power, cable_price
 from clusterwright.spec import Spec
@@ -51,7 +51,7 @@ _SILENT = {
     "peak_bf16_flops": 0.0,
     "scaleup_bandwidth_bytes_s": 0.0,
 }
-_COUNTS = {"gpus", "units", "nics", "system_nodes", "scaleup_domain", "launch_year", "ports"}
+_COUNTS = {"gpus", "units", "nics", "system_nodes", "scaleup_domain", "launch_year", "ports", "radix"}
 
 
 def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Catalog) -> None:
@@ -60,6 +60,7 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
     accelerators = _Column([catalog.get("accelerator", c.accelerator) for c in candidates], "accelerator")
     for path, key in _ACCELERATOR.items():
         accelerators.give(frame, path, key)
+    _give_pcie(frame)
     for path, key in _SERVER.items():
         servers.give(frame, path, key)
     liquid = [1.0 if "liquid" in s.text("cooling") or s.text("cooling") == "hybrid" else 0.0 for s in servers.parts]
@@ -75,6 +76,18 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
     _give_sites(frame, spec)
     if len(candidates) == 1:
         _name_choices(frame, candidates[0])
+
+
+PCIE_BYTES_S = 25e9
+"""PCIe 4.0 x16 in one direction, protocol overhead taken off."""
+
+
+def _give_pcie(frame: Frame) -> None:
+    """Accelerators without links of their own speak over PCIe."""
+    path = "accelerator.scaleup_bandwidth_bytes_s"
+    linked = frame[path] > 0
+    if not linked.all():
+        frame.give(path, np.where(linked, frame[path], PCIE_BYTES_S), assumed("no links of their own: PCIe 4.0 x16"))
 
 
 class _Column:
@@ -172,16 +185,25 @@ def _give_fabric(frame: Frame, candidates: Sequence[Candidate], spec: Spec, cata
 
 
 def _give_prices(frame: Frame, accelerators: _Column) -> None:
-    """Rental $/GPU-h by way of procurement: the median of the recent offers, the lowest and highest as interval."""
+    """Rental $/GPU-h by way of procurement: the market's price, the lowest and highest recent offer as interval."""
     for path, way in (("cost.rent_usd_per_gpu_h", "rent"), ("cost.reserved_usd_per_gpu_h", "reserved")):
         offers = [_recent(part, way) for part in accelerators.unique]
         prices = [sorted(r.usd_per_gpu_h for r in several) for several in offers]
-        middle = np.array([float(np.median(p)) if p else 0.0 for p in prices])[accelerators.index]
+        middle = np.array([_market(several) for several in offers])[accelerators.index]
         low = np.array([p[0] if p else 0.0 for p in prices])[accelerators.index]
         high = np.array([p[-1] if p else 0.0 for p in prices])[accelerators.index]
         note = "; ".join(f"{r.provider} {r.usd_per_gpu_h:g} USD ({r.kind}, {r.date})" for r in offers[0])
-        origin = Provenance("catalog", place=f"catalogue: accelerator/{accelerators.unique[0].name} rental", note=note)
+        place = f"catalogue: accelerator/{accelerators.unique[0].name} rental"
+        titles = "; ".join(dict.fromkeys(r.source.title for r in offers[0]))
+        origin = Provenance("catalog", place=place, source=titles, note=note)
         frame.give(path, middle, origin, low=low, high=high)
+
+
+def _market(offers: Sequence[Rental]) -> float:
+    """The price of the market: the median of its indices, which average many offers; else of the offers; 0 without."""
+    indices = [r.usd_per_gpu_h for r in offers if r.kind == "index"]
+    prices = indices or [r.usd_per_gpu_h for r in offers]
+    return float(np.median(prices)) if prices else 0.0
 
 
 def _recent(part: Part, way: str) -> list[Rental]:

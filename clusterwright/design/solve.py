@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterwright import __version__
 from clusterwright.catalog import Catalog
-from clusterwright.cluster import SCHEMA_NAME, Cluster, Law
+from clusterwright.cluster import SCHEMA_NAME, Cluster
 from clusterwright.design.audit import audit
 from clusterwright.design.candidates import enumerate_candidates
 from clusterwright.design.choose import considered_rows, pareto_points
@@ -21,20 +21,12 @@ from clusterwright.design.relax import relaxations
 from clusterwright.design.risks import risks
 from clusterwright.design.sensitivity import sensitivities
 from clusterwright.design.weighing import Weighing, weigh_all
-from clusterwright.domains import compute, cost, fabric, facility, reliability, scheduling, storage, training
+from clusterwright.domains import all_laws
 from clusterwright.errors import InputError
 from clusterwright.spec import Spec
-from clusterwright.units import human
+from clusterwright.units import human, money_in
 
-__all__ = ["all_laws", "design"]
-
-
-def all_laws() -> dict[str, Law]:
-    """Every law of every domain by name."""
-    made: dict[str, Law] = {}
-    for room in (compute, cost, fabric, facility, reliability, scheduling, storage, training):
-        made.update(room.LAWS)
-    return made
+__all__ = ["design"]
 
 
 def design(spec: Spec, catalog: Catalog) -> Cluster:
@@ -51,13 +43,18 @@ def design(spec: Spec, catalog: Catalog) -> Cluster:
     Raises:
         InputError: the catalogue has nothing that could be weighed.
     """
+    with money_in(spec.currency, catalog.currency(spec.currency).value):
+        return _design(spec, catalog)
+
+
+def _design(spec: Spec, catalog: Catalog) -> Cluster:
     candidates = enumerate_candidates(spec, catalog)
     if not any(not c.lifts for c in candidates):
         raise InputError(_nothing(spec))
     weighing = weigh_all(candidates, spec, catalog)
     winner = candidates[weighing.winner]
     cluster = assemble(winner, spec, catalog)
-    cluster.head = _head(spec, weighing)
+    cluster.head = _head(spec, weighing) | {"currency_usd": catalog.currency(spec.currency).value}
     cluster.answers |= {
         "requested": _requested(spec),
         "constraints": constraint_rows(limits_of(spec, cluster.frame), cluster),
@@ -67,7 +64,7 @@ def design(spec: Spec, catalog: Catalog) -> Cluster:
         "sensitivity": sensitivities(cluster, winner, spec, catalog, all_laws()),
         "audit": {"claims": audit(cluster, spec)},
     }
-    _say(cluster, weighing)
+    _say(cluster, weighing, catalog)
     return cluster
 
 
@@ -112,20 +109,28 @@ def _requested(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _say(cluster: Cluster, weighing: Weighing) -> None:
+def _say(cluster: Cluster, weighing: Weighing, catalog: Catalog) -> None:
     """The findings of the choice itself: broken limits, better options outside the spec, risks, refused claims."""
     rows = cluster.answers["constraints"]
     if not weighing.found:
         worst, out = rows[0], cluster.answers["relaxations"]
-        cheapest = f"cheapest way out: {out[0]['text']}" if out else "no relaxation of a single limit helps"
+        cheapest = _ways_out(out)
         message = f"no option holds every limit; binding: {worst['name']}, {worst['text']}"
         cluster.say(FINDINGS["DESIGN-INFEASIBLE"].at(worst["place"] or worst["path"], message, cheapest))
         for row in rows:
             if not row["holds"]:
                 cluster.say(FINDINGS["DESIGN-LIMIT-BROKEN"].at(row["path"], f"{row['name']}: {row['text']}"))
     _say_outside(cluster, weighing)
-    cluster.say(*risks(cluster, weighing.spec, rows))
+    cluster.say(*risks(cluster, weighing.spec, catalog, rows))
     _say_audit(cluster)
+
+
+def _ways_out(out: list[dict[str, Any]]) -> str:
+    """The way out with the fewest changes, and the cheapest where that is another one."""
+    if not out:
+        return "no relaxation of what was weighed helps"
+    said, least = f"way out with the fewest changes: {out[0]['text']}", min(out, key=lambda row: row["cost_usd"])
+    return said if least is out[0] else f"{said}; the cheapest: {least['text']}"
 
 
 def _say_outside(cluster: Cluster, weighing: Weighing) -> None:
@@ -164,5 +169,5 @@ def _nothing(spec: Spec) -> Any:
     return FINDINGS["DESIGN-NO-OPTION"].at(
         spec.place("compute"),
         f"the catalogue has no server to buy with {asked} that computes in {precision} over the fabric asked for",
-        "see 'clusterwright catalog list server', add one with --catalog FILE, or ask for another precision or fabric",
+        "see 'clusterwright catalog list server', add one with --overlay FILE, or ask for another precision or fabric",
     )

@@ -15,7 +15,7 @@ from clusterwright.report.codes import FINDINGS
 if TYPE_CHECKING:
     from clusterwright.report.build import report
     from clusterwright.report.explanation import explain, find, suggest
-    from clusterwright.report.notebook import Plots, plot, repr_html, to_pandas
+    from clusterwright.report.notebook import Plots, Result, design, open_run, plot, repr_html, to_pandas
     from clusterwright.report.page import html
     from clusterwright.report.tables import audit_table, compare_table, design_summary
     from clusterwright.report.telling import code_text, explanation_data, explanation_text, law_text, list_text
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 __all__ = [
     "FINDINGS",
     "Plots",
+    "Result",
     "as_json",
     "audit_table",
     "code_text",
     "compare_table",
+    "design",
     "design_summary",
     "explain",
     "explanation_data",
@@ -37,6 +39,7 @@ __all__ = [
     "law_text",
     "list_text",
     "markdown",
+    "open_run",
     "plot",
     "report",
     "repr_html",
@@ -47,7 +50,7 @@ __all__ = [
 _HOMES = {
     "build": ("report",),
     "explanation": ("explain", "find", "suggest"),
-    "notebook": ("Plots", "plot", "repr_html", "to_pandas"),
+    "notebook": ("Plots", "Result", "design", "open_run", "plot", "repr_html", "to_pandas"),
     "page": ("html",),
     "tables": ("audit_table", "compare_table", "design_summary"),
     "telling": ("code_text", "explanation_data", "explanation_text", "law_text", "list_text"),

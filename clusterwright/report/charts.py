@@ -9,10 +9,10 @@ from typing import Any
 import altair as alt
 
 from clusterwright.report.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, SKY, chart_config
-from clusterwright.report.words import label, number, short
+from clusterwright.report.words import label, number, own_label, short
 from clusterwright.units import DAY_S, HOUR_S, YEAR_S
 
-__all__ = ["axis_unit", "pareto", "tornado", "waterfall"]
+__all__ = ["axis_unit", "pareto", "roofline", "tornado", "waterfall"]
 
 NARROW = 500
 """Below this width a chart is for a telephone: shorter labels, fewer ticks."""
@@ -59,7 +59,7 @@ def waterfall(data: Mapping[str, Any], width: int) -> str:
     whole = {"label": data["total_label"], "value": data["total"], "low": data["total"], "high": data["total"]}
     rows.append(_step(whole, 0.0, factor, path, ORANGE))
     narrow = width < NARROW
-    y = _names(rows, 136 if narrow else 210)
+    y = _names(rows, 165 if narrow else 220)
     end = max(max(row["end"], row["top"]) for row in rows)
     x = alt.X("start:Q", title=unit, scale=alt.Scale(domain=[0, end * (1.42 if narrow else 1.14)], nice=False))
     x = x.axis(tickCount=3 if narrow else 6)
@@ -98,7 +98,7 @@ def tornado(data: Mapping[str, Any], width: int) -> str:
     bars = data["bars"][: 7 if narrow else 10]
     top = max((max(abs(b["low"]), abs(b["high"])) for b in bars), default=1.0)
     factor, unit = axis_unit(path, top)
-    names = _distinct([b["input"] for b in bars])
+    names = _distinct([b["input"] for b in bars], 15 if narrow else 42, narrow)
     rows = []
     for name, one in zip(names, bars, strict=True):
         for end, colour in (("low", BLUE), ("high", ORANGE)):
@@ -115,8 +115,8 @@ def tornado(data: Mapping[str, Any], width: int) -> str:
                 }
             )
     ends = [row["to"] for row in rows] + [row["base"] for row in rows]
-    room = (max(ends) - min(ends)) * (0.42 if narrow else 0.2)
-    y = _names(rows, 118 if narrow else 230)
+    room = (max(ends) - min(ends)) * (1.35 if narrow else 0.2)
+    y = _names(rows, 170 if narrow else 280)
     x = alt.X(
         "base:Q", title=unit, scale=alt.Scale(domain=[min(ends) - room, max(ends) + room], nice=False, zero=False)
     )
@@ -137,9 +137,9 @@ def _said(rows: Sequence[Mapping[str, Any]], align: Any, shift: int, y: alt.Y, *
     return said.encode(y=y, x="to:Q", text="text:N")
 
 
-def _distinct(paths: Sequence[str]) -> list[str]:
-    """Labels of paths; where two would be equal, the paths themselves."""
-    names = [short(label(path), 34) for path in paths]
+def _distinct(paths: Sequence[str], most: int, brief: bool) -> list[str]:
+    """Labels of paths, short where room is short; where two would be equal, the paths themselves."""
+    names = [short(own_label(path) if brief and "." in path else label(path), most) for path in paths]
     return [name if names.count(name) == 1 else path for name, path in zip(names, paths, strict=True)]
 
 
@@ -152,15 +152,18 @@ def pareto(data: Mapping[str, Any], width: int) -> str:
     ]
     x = _log("x", f"time to train, {x_unit[1]}", rows, 4 if width < NARROW else 8)
     y = _log("y", f"cost of ownership, {y_unit[1]}", rows, 6)
-    layers: list[Any] = []
+    best = [
+        {"x": p["x"] / x_unit[0], "y": p["y"] / y_unit[0]}
+        for p in points
+        if not p.get("dominated") and p.get("feasible", True)
+    ]
+    line = _chart(best).mark_line(color=BLUE, interpolate="step-after", strokeWidth=1.2)
+    layers: list[Any] = [line.encode(x=x, y=y, order="x:Q")] if len(best) > 1 else []
     for kind, colour, size in (("dominated", GREY, 22), ("front", BLUE, 46), ("chosen", ORANGE, 130)):
         mine = [row for row in rows if row["kind"] == kind]
         if not mine:
             continue
         chart = _chart(mine)
-        if kind == "front":
-            line = chart.mark_line(color=BLUE, interpolate="step-after", strokeWidth=1.2)
-            layers.append(line.encode(x=x, y=y, order="x:Q"))
         if kind == "chosen":
             layers.append(chart.mark_point(filled=True, size=size, color=colour, shape="diamond").encode(x=x, y=y))
             side: Any = (
@@ -214,6 +217,26 @@ def _ticks(low: float, high: float, most: int) -> list[float]:
         if len(found) >= 4:
             return found[:: math.ceil(len(found) / most)] if len(found) > most else found
     return found
+
+
+def roofline(data: Mapping[str, Any], width: int) -> str:
+    """Kernels under the roof: what the memory and what the arithmetic of a GPU allow, on logarithmic axes."""
+    ridge, peak = data["ridge_flop_per_byte"], data["achievable_flops"]
+    points = [{"x": p["flop_per_byte"], "y": p["flops"] / 1e12, "name": p["name"]} for p in data["points"]]
+    start = min([ridge / 6, *(p["x"] * 0.8 for p in points)])
+    end = max([ridge * 6, *(p["x"] * 1.4 for p in points)])
+    slope = data["bandwidth_bytes_s"]
+    bend = peak / slope
+    roof = [{"x": x, "y": min(peak, x * slope) / 1e12} for x in (start, bend, end)]
+    top = [{"x": x, "y": data["peak_flops"] / 1e12} for x in (bend, end)]
+    x = _log("x", "FLOP per byte of memory traffic", [*roof, *points], 4 if width < NARROW else 8)
+    y = _log("y", "TFLOP/s", [*roof, *points, *top], 6)
+    layers: list[Any] = [
+        _chart(roof).mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y, order="x:Q"),
+        _chart(top).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y, order="x:Q"),
+        _chart(points).mark_circle(color=ORANGE, size=60, opacity=1).encode(x=x, y=y),
+    ]
+    return _svg(alt.layer(*layers), width, 230)
 
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:

@@ -32,12 +32,12 @@ def options(cluster: Cluster) -> Section:
         [
             Column(""),
             Column("GPUs"),
-            Column("Server"),
-            Column("Procurement"),
             Column("Time", True),
             Column("Cost", True),
             Column("Power", True),
             Column("Carbon", True),
+            Column("Server"),
+            Column("How"),
             Column("Why"),
         ],
         [_option(row) for row in rows],
@@ -57,12 +57,12 @@ def _option(row: Mapping[str, Any]) -> list[Cell]:
     return [
         mark,
         Cell(gpus, state="tight" if good else "tight dim", sub=str(row.get("fabric", ""))),
-        Cell(str(row.get("server", "")), state="tight" if good else "tight dim", sub=dense),
-        Cell(str(row.get("procurement", "")), state="" if good else "dim"),
         Cell(number("x_s", row.get("time_to_train_s"))),
         Cell(number("x_usd", row.get("tco_usd"))),
         Cell(number("x_w", row.get("meter_power_w"))),
         Cell(_tonnes(row.get("carbon_kg"))),
+        Cell(str(row.get("server", "")), state="tight" if good else "tight dim", sub=dense),
+        Cell(str(row.get("procurement", "")), state="" if good else "dim"),
         Cell(why, state="" if good else "bad", sub=outside),
     ]
 
@@ -112,7 +112,7 @@ def limits(cluster: Cluster) -> Section:
     if ways:
         parts.append(
             Grid(
-                "What would make it feasible, cheapest first",
+                "What would make it feasible, fewest changes first",
                 [Column("Change"), Column("Cost", True), Column("Extra", True), Column("Time", True)],
                 [
                     [

@@ -201,7 +201,7 @@ def sankey(data: Mapping[str, Any], width: int) -> str:
     canvas = Canvas(width)
     narrow = width < 500
     scale = SANKEY_PX / data["meter"]
-    ends = [{"key": "overhead", "label": "cooling and losses", "value": data["overhead"]}, *reversed(data["flows"])]
+    ends = [{"key": "overhead", "label": "cooling, losses", "value": data["overhead"]}, *reversed(data["flows"])]
     ends = [end for end in ends if end["value"] > 0]
     ends.sort(key=lambda end: (end["key"] != "overhead", end["value"]))
     tops = _spread([end["value"] * scale for end in ends], 38.0)
@@ -220,7 +220,8 @@ def sankey(data: Mapping[str, Any], width: int) -> str:
         canvas.muted(right + 14, middle + 14, end["label"], most=width - right - 14)
         at += height
     canvas.rect(left - 8, start, 8, SANKEY_PX, fill=INK)
-    canvas.text(left - 8, start - 10, f"{number('x_w', data['meter'])} at the meter", size=13, bold=True)
+    said = f"{number('x_w', data['meter'])} at the meter"
+    canvas.text(left - 8, 12 if narrow else start - 10, said, size=13, bold=True)
     return canvas.render()
 
 

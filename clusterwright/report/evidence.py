@@ -185,7 +185,7 @@ def audit(cluster: Cluster) -> Section:
     claims = found.get("claims", []) if isinstance(found, Mapping) else []
     if not claims:
         return Section("audit", "Audit of claims", missing="The spec holds no claims to judge.")
-    columns = [Column("Verdict"), Column("Figure"), Column("Claimed"), Column("Computed", True), Column("Arithmetic")]
+    columns = [Column("Verdict"), Column("Claim"), Column("Computed", True), Column("Arithmetic")]
     rows = [_claim(claim, cluster) for claim in claims]
     held = sum(1 for claim in claims if claim.get("verdict") == "holds")
     refused = sum(1 for claim in claims if claim.get("verdict") == "does-not-hold")
@@ -196,19 +196,20 @@ def audit(cluster: Cluster) -> Section:
 def _claim(claim: Mapping[str, Any], cluster: Cluster) -> list[Cell]:
     path = str(claim.get("path", ""))
     word, state = _VERDICTS.get(str(claim.get("verdict")), (str(claim.get("verdict")), ""))
-    against = claim.get("contradicts") or []
     computed = claim.get("computed")
     shown = Cell("–", state="dim")
     if isinstance(computed, Mapping):
         between = span(path, computed.get("low"), computed.get("high"))
         shown = Cell(number(path, computed.get("value")), path if path in cluster.frame else "", sub=between)
     said = str(claim.get("text") or _claimed(path, claim.get("claimed")))
+    who = f", {claim['who']}" if claim.get("who") else ""
+    sums = str(claim.get("arithmetic", ""))
+    against = [str(other) for other in claim.get("contradicts") or [] if str(other) not in sums]
     return [
-        Cell(word, state=state, sub=f"contradicts {', '.join(against)}" if against else ""),
-        Cell(path, state="code"),
-        Cell(said, sub=str(claim.get("who", ""))),
+        Cell(word, state=f"{state} tight", sub=f"contradicts {', '.join(against)}" if against else ""),
+        Cell(path, state="code", sub=f"{said}{who}"),
         shown,
-        Cell(str(claim.get("arithmetic", ""))),
+        Cell(sums),
     ]
 
 

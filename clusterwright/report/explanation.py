@@ -10,8 +10,9 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from clusterwright.cluster import SCHEMA, Cluster, Law, Provenance
-from clusterwright.report.registry import all_laws
-from clusterwright.report.words import in_unit, label, number, si, span, unit_of_figure
+from clusterwright.domains import all_laws
+from clusterwright.report.words import in_unit, label, number, si, span
+from clusterwright.units import unit_of
 
 __all__ = ["Explanation", "LawText", "Option", "explain", "find", "suggest"]
 
@@ -171,7 +172,7 @@ class _Walk:
             "figure",
             label(path),
             estimate.value,
-            unit_of_figure(path),
+            unit_of(path),
             number(path, estimate.value),
             origin,
             low,
@@ -205,7 +206,7 @@ class _Walk:
             return self.at(path, depth)
         except KeyError:
             gone = Provenance("assumption", note="not in this design")
-            return Explanation(path, "figure", label(path), None, unit_of_figure(path), "unknown", gone)
+            return Explanation(path, "figure", label(path), None, unit_of(path), "unknown", gone)
 
     def _table(self, path: str, depth: int) -> Explanation:
         match = _CELL.match(path)

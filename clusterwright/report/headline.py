@@ -19,10 +19,11 @@ def verdict(cluster: Cluster) -> Verdict:
     rows = [row for row in cluster.answers.get("constraints") or [] if isinstance(row, Mapping)]
     if not good:
         broken = [row for row in rows if not row.get("holds", True)]
-        said = "; ".join(f"{row['name']}: {row.get('text') or _against(row)}" for row in broken[:2])
+        told = "; ".join(f"{row['name']}: {row.get('text') or _against(row)}" for row in broken[:2])
         out = cluster.answers.get("relaxations") or []
-        way = f"Cheapest way out: {out[0]['text']}." if out else "No single change of the spec helps."
-        return Verdict(cluster.verdict or "no verdict", False, said or "No option holds every limit", way)
+        way = f"Way out with the fewest changes: {out[0]['text']}." if out else "No single change of the spec helps."
+        told = f"{told[:1].upper()}{told[1:]}" or "No option holds every limit"
+        return Verdict(cluster.verdict or "no verdict", False, told, way)
     row = _telling(rows)
     if row is None:
         return Verdict("feasible", True, "No limit was set, so none is broken.")
@@ -141,7 +142,11 @@ def _cost(cluster: Cluster) -> Number | None:
     requested = cluster.answers.get("requested")
     years = requested.get("years") if isinstance(requested, Mapping) else None
     name = f"Cost over {years:g} years" if years else "Cost of ownership"
-    return figure(cluster, "cost.tco_usd", name=name, note=f"purchase {purchase.text}{between}" if purchase else "")
+    note = f"purchase {purchase.text}{between}" if purchase else ""
+    rent = figure(cluster, "cost.rent_usd")
+    if rent is not None and rent.value and note:
+        note += f"; renting for the runs alone {rent.text}"
+    return figure(cluster, "cost.tco_usd", name=name, note=note)
 
 
 def _power(cluster: Cluster) -> Number | None:
@@ -162,15 +167,17 @@ def _gpus(cluster: Cluster) -> Number | None:
 
 
 def main_risks(cluster: Cluster, most: int = 3) -> list[Risk]:
-    """The worst findings: errors, then risks (those to a limit first), then warnings."""
+    """The worst findings: errors, then risks (those to a limit first), then warnings.
+
+    What the verdict tells already (which limits are broken) is not repeated.
+    """
     order = {"error": 0, "risk": 1, "warning": 2, "info": 3}
-    close = {
-        str(row.get("path"))
-        for row in cluster.answers.get("constraints") or []
-        if not row.get("holds_throughout", True)
-    }
+    rows = [row for row in cluster.answers.get("constraints") or [] if isinstance(row, Mapping)]
+    close = {str(row.get("path")) for row in rows if not row.get("holds_throughout", True)}
+    broken = {str(row.get("path")) for row in rows if not row.get("holds", True)}
     found = sorted(cluster.findings, key=lambda f: (order[f.severity], str(f.place) not in close))
-    return [_risk(one, cluster) for one in found if one.severity != "info"][:most]
+    told = [f for f in found if f.code == "DESIGN-INFEASIBLE" or (f.severity == "error" and str(f.place) in broken)]
+    return [_risk(one, cluster) for one in found if one.severity != "info" and one not in told][:most]
 
 
 def all_findings(cluster: Cluster) -> Iterator[Risk]:

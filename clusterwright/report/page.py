@@ -134,7 +134,12 @@ def svg_of(picture: Picture, width: int) -> str:
     if draw is None:
         from clusterwright.report import charts
 
-        draw = {"pareto": charts.pareto, "tornado": charts.tornado, "waterfall": charts.waterfall}[picture.kind]
+        draw = {
+            "pareto": charts.pareto,
+            "roofline": charts.roofline,
+            "tornado": charts.tornado,
+            "waterfall": charts.waterfall,
+        }[picture.kind]
     said = escape(picture.alt, quote=True)
     return draw(picture.data, width).replace("<svg ", f'<svg role="img" aria-label="{said}" ', 1)
 

@@ -7,7 +7,7 @@ import re
 
 from clusterwright.units import HOUR_S, human, human_as, unit_of
 
-__all__ = ["LABELS", "in_unit", "label", "number", "own_label", "short", "si", "span", "unit_of_figure"]
+__all__ = ["LABELS", "in_unit", "label", "number", "own_label", "short", "si", "span"]
 
 LABELS = {
     "compute.gpus": "GPUs",
@@ -84,6 +84,7 @@ _LAST = {
     "memory_fraction": "Share of the memory used",
     "expected_interruptions": "Interruptions expected",
     "ettr": "Useful share of the time (ETTR)",
+    "mtti_s": "Mean time between interruptions",
     "checkpoint_bytes": "Checkpoint",
     "weights_bytes": "Weights",
     "matmul_s": "Matrix multiplication",
@@ -115,7 +116,10 @@ def label(path: str) -> str:
 
 def own_label(path: str) -> str:
     """What a figure is called among its siblings: ``training[0].memory.state_bytes`` is ``State``."""
-    return _said(_UNITS.sub("", path.rsplit(".", 1)[-1])) or path
+    last = path.rsplit(".", 1)[-1]
+    if path in LABELS or last in _LAST:
+        return label(path)
+    return _said(_UNITS.sub("", last)) or path
 
 
 def _said(name: str) -> str:
@@ -139,7 +143,8 @@ def _parent_words(parent: str) -> str:
     """What stands before a figure's own name, so that two prices can be told apart: ``server price``."""
     name, _, index = parent.partition("[")
     if index:
-        return f"{name.removesuffix('s')} {int(index.rstrip(']')) + 1}" if index.rstrip("]").isdigit() else name
+        name = "run" if name == "training" else name.removesuffix("s")
+        return f"{name} {int(index.rstrip(']')) + 1}" if index.rstrip("]").isdigit() else name
     return name.replace("_", " ")
 
 
@@ -147,11 +152,11 @@ def number(path: str, value: float | None) -> str:
     """A value as people read it; ``unknown`` when there is none."""
     if value is None:
         return "unknown"
-    unit = unit_of_figure(path)
-    if unit == "kg" and abs(value) >= 1e4:
-        return human_as(value / 1e3, "t")
-    if unit == "J":
-        return human_as(value / HOUR_S, "Wh")
+    unit = unit_of(path)
+    if unit in ("kg", "kg/year") and abs(value) >= 1e4:
+        return human_as(value / 1e3, unit.replace("kg", "t"))
+    if unit in ("J", "J/year"):
+        return human_as(value / HOUR_S, "Wh") + unit.removeprefix("J")
     if unit == "TFLOP/s":
         return human_as(value * 1e12, "FLOP/s")
     if unit == "token/s":
@@ -166,19 +171,7 @@ def number(path: str, value: float | None) -> str:
     return f"{value:,.0f}" if whole else said
 
 
-_SQUARES = {"m2": "m²", "m3": "m³"}
-_TIMES = ("_per_year", "_run")
-
-
-def unit_of_figure(path: str) -> str:
-    """The SI unit of a figure; ``carbon_kg_run`` and ``water_m3_per_year`` carry theirs inside the name."""
-    unit = unit_of(path)
-    if unit != "1" or path.endswith("_per_gpu"):
-        return unit
-    for ending in _TIMES:
-        if path.endswith(ending):
-            return unit_of(path.removesuffix(ending))
-    return unit
+_SQUARES = {"m2": "m²", "m3": "m³", "m3/year": "m³/year"}
 
 
 def span(path: str, low: float | None, high: float | None) -> str:
@@ -199,7 +192,7 @@ def span(path: str, low: float | None, high: float | None) -> str:
 
 def si(path: str, value: float) -> str:
     """The bare SI value, six digits: ``1,736,960 W``."""
-    unit = unit_of_figure(path)
+    unit = unit_of(path)
     said = f"{value:,.0f}" if 1e5 <= abs(value) < 1e15 else f"{value:,.6g}"
     return said + ("" if unit == "1" else f" {unit}")
 

@@ -52,7 +52,11 @@ def step_time(cluster: Cluster) -> Section:
         return Section("training", "The training run", missing="The design holds no training run.")
     parts: list[Grid | Picture] = [_plan(cluster, count)]
     for j in range(min(count, 4)):
-        parts += [one for one in (_waterfall(cluster, j, count), _memory(cluster, j, count)) if one is not None]
+        parts += [
+            one
+            for one in (_waterfall(cluster, j, count), _memory(cluster, j, count), _roofline(cluster, j, count))
+            if one is not None
+        ]
     lead = " ".join(_bottlenecks(cluster, count))
     names = ("mfu", "tflops_per_gpu", "tokens_per_s", "compute_time_s", "time_to_train_s", "checkpoint_bytes")
     return Section("training", "The training run", lead, numbers(cluster, [f"training[0].{n}" for n in names]), parts)
@@ -166,6 +170,30 @@ def _memory(cluster: Cluster, j: int, count: int) -> Picture | None:
     data = {"path": "x_bytes", "bars": bars, "capacity": room, "used": used.value, "low": used.low, "high": used.high}
     grid = parts_grid(f"Memory of one GPU{of_run}", "x_bytes", bars, room)
     return Picture("memory", f"Memory of one GPU{of_run}", alt, data, grid=grid)
+
+
+def _roofline(cluster: Cluster, j: int, count: int) -> Picture | None:
+    found = cluster.answers.get("roofline")
+    data = found.get(f"training[{j}]") if isinstance(found, Mapping) else None
+    if not isinstance(data, Mapping) or not data.get("points"):
+        return None
+    of_run = f" of {run_name(cluster, j)}" if count > 1 else ""
+    points = data["points"]
+    bound = sum(1 for p in points if p["flop_per_byte"] * data["bandwidth_bytes_s"] < data["achievable_flops"])
+    ridge = f"{data['ridge_flop_per_byte']:,.0f} FLOP per byte"
+    alt = f"Roofline{of_run}: {len(points)} kernels, {bound} of them bound by memory; the roof bends at {ridge}."
+    columns = [Column("Kernel"), Column("FLOP per byte", True), Column("Reached", True), Column("Of the peak", True)]
+    rows = [
+        [
+            Cell(str(p["name"])),
+            Cell(f"{p['flop_per_byte']:,.0f}"),
+            Cell(number("x_flops", p["flops"])),
+            Cell(f"{p['flops'] / data['peak_flops']:.0%}"),
+        ]
+        for p in points
+    ]
+    note = "Blue: what memory and arithmetic allow in practice; dashed: the peak of the data sheet; orange: kernels."
+    return Picture("roofline", f"Roofline of the kernels{of_run}", alt, data, note, Grid("Kernels", columns, rows))
 
 
 def _memory_parts(cluster: Cluster, path: str) -> Iterator[dict[str, Any]]:

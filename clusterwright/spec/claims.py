@@ -94,12 +94,14 @@ def dimension_of(path: str) -> Dimensioned:
 
     An amount of a year or of a run (``energy_j_per_year``, ``carbon_kg_run``) is written as the amount (``12 GWh``).
     """
-    if units.unit_of(path) != "1":
-        return _BY_UNIT[units.unit_of(path)]
-    amount = units.unit_of(re.sub(r"_(per_year|run)$", "", path))
-    if amount != "1":
+    unit = units.unit_of(path)
+    if unit in _BY_UNIT:
+        return _BY_UNIT[unit]
+    if (amount := unit.removesuffix("/year")) in _BY_UNIT:
         how = _BY_UNIT[amount]
         return replace(how, words=(*how.words, "/year", "per year", "a year"))
+    if unit != "1":
+        return _plain(f"12 {unit}", unit)
     last = path.rsplit(".", 1)[-1]
     if any(word in last for word in _SHARES):
         return Dimensioned("fraction", 1.0, (), ">= 80 %")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.units import DIMENSIONS, UnitError, human, human_as, parse, parse_range, unit_of
+from clusterwright.units import DIMENSIONS, UnitError, human, human_as, money_in, parse, parse_range, unit_of
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,9 @@ def test_unit_of_knows_the_longest_ending() -> None:
     assert unit_of("storage.checkpoint_bytes") == "byte"
     assert unit_of("cost.opex_usd_per_year") == "USD/year"
     assert unit_of("compute.gpus") == "1"
+    assert unit_of("cost.cdu_usd_per_w") == "USD/W"
+    assert unit_of("facility.energy_j_per_year") == "J/year"
+    assert unit_of("sites[0].energy_usd_per_kwh") == "USD/kWh"
 
 
 @given(st.floats(min_value=1e-6, max_value=1e15))
@@ -145,3 +148,12 @@ def test_any_text_gives_a_number_or_a_unit_error(text: str, dimension: str) -> N
         return
     assert math.isfinite(value)
     assert value >= 0
+
+
+def test_amounts_are_shown_in_another_currency_and_stay_usd_inside() -> None:
+    with money_in("EUR", 1.25):
+        assert human("cost.capex_usd", 50e6) == "€40M"
+        assert human_as(1.0, "USD/GPU-h") == "€0.8/GPU-h"
+    with money_in("CHF", 2.0):
+        assert human("cost.capex_usd", 3e3) == "CHF 1.5k"
+    assert human("cost.capex_usd", 50e6) == "$50M"

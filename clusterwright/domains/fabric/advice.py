@@ -9,7 +9,13 @@ import numpy as np
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster
 from clusterwright.domains.fabric.endpoints import LEAST_RATE
-from clusterwright.domains.fabric.fattree import smallest_divisor
+from clusterwright.domains.fabric.fattree import (
+    core_switches,
+    leaf_switches,
+    smallest_divisor,
+    spine_switches,
+    tiers,
+)
 from clusterwright.domains.fabric.findings import FINDINGS
 from clusterwright.domains.fabric.sizing import COUNTS, SWITCHES
 from clusterwright.findings import Finding
@@ -65,6 +71,9 @@ def _spares(cluster: Cluster, i: int, name: str) -> Iterator[Finding]:
     nodes, spares = value(f"{own}.nodes"), value(f"sites[{i}].spare_nodes")
     if not nodes or not spares:
         return
+    if value(f"{own}.all.down_ports") > value("fabric.down_ports"):
+        yield _widening(cluster, i, name)
+        return
     added = {count: value(f"{own}.spares.{count}") for count in COUNTS}
     switches = sum(added[key] for key in SWITCHES)
     trunks = added["leaf_spine_cables"] + added["spine_core_cables"]
@@ -74,23 +83,40 @@ def _spares(cluster: Cluster, i: int, name: str) -> Iterator[Finding]:
         + trunks * value("fabric.trunk_price_usd")
     )
     beyond = (
-        f"{name}: {spares:.0f} spare node{'s' if spares > 1 else ''} beyond {nodes:,.0f} add {switches:+,.0f} switches "
+        f"{name}: {_many(spares)} beyond {nodes:,.0f} nodes add {switches:+,.0f} switches "
         f"({_each(added)}), {added['node_leaf_cables']:+,.0f} node-leaf and {trunks:+,.0f} trunk cables, "
         f"{human_as(cost, 'USD')}"
     )
-    inside = (
-        f"inside them they add nothing and leave {nodes - spares:,.0f} nodes ({1 - spares / nodes:.1%}) to the jobs"
-    )
+    left = f"{nodes - spares:,.0f} nodes ({1 - spares / nodes:.1%})"
+    inside = f"inside them they add nothing and leave {left} to the jobs"
     hint = "spares inside cost computing, spares beyond cost switches" + _widened(cluster, own, nodes + spares)
     yield FINDINGS["FABRIC-SPARES-BEYOND"].at(f"{own}.spares.leaf_switches", f"{beyond}; {inside}", hint)
-    down, up = value(f"{own}.all.down_ports"), value(f"{own}.all.up_ports")
-    if down > value("fabric.down_ports"):
-        message = (
-            f"{name}: leaves of {down:.0f} down and {up:.0f} up ports instead of {value('fabric.down_ports'):.0f} and "
-            f"{value('fabric.up_ports'):.0f} spare a further tier or pod"
-        )
-        hint = "write fabric.oversubscription to have it kept strictly"
-        yield FINDINGS["FABRIC-SPARES-WIDEN"].at(f"{own}.all.down_ports", message, hint)
+
+
+def _widening(cluster: Cluster, i: int, name: str) -> Finding:
+    """What widened leaves are, and what a strict ratio would have needed."""
+    own, value = f"sites[{i}].fabric", cluster.value
+    links, radix = np.array([value("fabric.links_per_node")]), np.array([value("fabric.radix")])
+    rails = np.array([value("fabric.rails")])
+    everyone, planes = np.array([value(f"{own}.all.nodes")]), value("fabric.planes")
+    up, down = np.array([value("fabric.up_ports")]), np.array([value("fabric.down_ports")])
+    leaves = leaf_switches(everyone, links, rails, 0.0, radix, down, planes)
+    count = tiers(leaves, radix, planes)
+    spines, cores = (one(leaves, count, up, radix, planes) for one in (spine_switches, core_switches))
+    built = sum(value(f"{own}.all.{key}") for key in SWITCHES)
+    alone = sum(value(f"{own}.{key}") for key in SWITCHES)
+    message = (
+        f"{name}: {_many(value(f'sites[{i}].spare_nodes'))} beyond {value(f'{own}.nodes'):,.0f} nodes sit on leaves of "
+        f"{value(f'{own}.all.down_ports'):.0f} down and {value(f'{own}.all.up_ports'):.0f} up ports, {built:,.0f} "
+        f"switches in all; a strict {value('fabric.oversubscription'):g}:1 would take "
+        f"{float((leaves + spines + cores)[0]):,.0f}, and {alone:,.0f} without the spares"
+    )
+    hint = "write fabric.oversubscription to have it kept strictly, or keep the spares inside the requested nodes"
+    return FINDINGS["FABRIC-SPARES-WIDEN"].at(f"{own}.all.down_ports", message, hint)
+
+
+def _many(spares: float) -> str:
+    return f"{spares:,.0f} spare node{'s' if spares > 1 else ''}"
 
 
 def _each(added: dict[str, float]) -> str:

@@ -44,14 +44,14 @@ def least(parts: list[Floats]) -> Floats:
 
 @law(
     "fabric.spares",
-    formula="with spares - without",
+    formula="max(0, with spares - without)",
     unit="1",
-    source="arithmetic; below zero where widened leaves need fewer uplinks",
+    source="arithmetic; where leaves are widened for spares the whole may need fewer uplinks, and spares add none",
     count=True,
 )
 def difference(everyone: Floats, working: Floats) -> Floats:
     """What spares and growth add to what the requested nodes need."""
-    return everyone - working
+    return np.maximum(everyone - working, 0.0)
 
 
 @law("fabric.hops", formula="2 x tiers - 1", unit="1", source="up to the top tier and down again", count=True)

@@ -31,14 +31,14 @@ _HAIR = 1e-9
 
 @law(
     "facility.nodes_in_rack",
-    formula="min(nodes per rack, nodes at the site)",
+    formula="min(nodes per rack, nodes and spares at the site)",
     unit="1",
     source="arithmetic; of the fullest compute rack",
     count=True,
 )
-def nodes_in_rack(nodes_per_rack: Floats, nodes: Floats) -> Floats:
-    """Nodes in the fullest compute rack of a site, shape (n,)."""
-    return np.minimum(nodes_per_rack, nodes)
+def nodes_in_rack(nodes_per_rack: Floats, nodes: Floats, spares: Floats) -> Floats:
+    """Nodes in the fullest compute rack of a site, spares counted, shape (n,)."""
+    return np.minimum(nodes_per_rack, nodes + spares)
 
 
 @law(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.catalog import Catalog
-from clusterwright.cluster import Frame, Provenance, from_spec
+from clusterwright.cluster import Frame, Law, Provenance, from_spec
 from clusterwright.domains.facility import cooling, footprint, modules, power, racks
 from clusterwright.domains.facility.inputs import give_inputs, give_site
 from clusterwright.spec import Spec
@@ -42,7 +42,7 @@ def _size_racks(frame: Frame, at: str) -> None:
     """Racks of a site by kind."""
     derive = frame.derive
     nodes = {"nodes": f"{at}.nodes", "nodes_per_rack": "compute.nodes_per_rack"}
-    derive(f"{at}.nodes_in_rack", racks.nodes_in_rack, **nodes)
+    derive(f"{at}.nodes_in_rack", racks.nodes_in_rack, spares=f"{at}.spare_nodes", **nodes)
     derive(f"{at}.compute_racks", racks.compute_racks, **nodes)
     derive(f"{at}.spare_racks", racks.spare_racks, spares=f"{at}.spare_nodes", **nodes)
     together = {
@@ -225,19 +225,16 @@ def _total(frame: Frame, sites: list[str]) -> None:
     for kind in _MODULES:
         derive(f"facility.{kind}_modules", racks.count, parts=of(f"{kind}_modules"))
     for name in ("rack_power_w", "rack_weight_kg", "rack_height", "rack_feeds"):
-        derive(f"facility.{name}", racks.highest, parts=of(name))
+        _together(frame, f"facility.{name}", racks.highest, parts=of(name))
     derive("facility.rack_fits", racks.rack_fits, height="facility.rack_height", rack_units="facility.rack_units")
-    derive("facility.floor_m2", racks.total_floor, parts=of("floor_m2"))
-    derive("facility.weight_kg", racks.total_weight, parts=of("weight_kg"))
-    layers = ("compute", *SUPPORT)
-    for name in (*(f"{layer}_power_w" for layer in layers), "it_power_w", "meter_power_w"):
-        derive(f"facility.{name}", power.total_power, parts=of(name))
-    for name in ("average_power_w", "run_power_w"):
-        derive(f"facility.{name}", power.total_power, parts=of(name))
-    derive("facility.pue", power.mean_pue, it_power_w=of("it_power_w"), pue=of("pue"))
+    _together(frame, "facility.floor_m2", racks.total_floor, parts=of("floor_m2"))
+    _together(frame, "facility.weight_kg", racks.total_weight, parts=of("weight_kg"))
+    for name in ("compute", *SUPPORT, "it", "meter", "average", "run"):
+        _together(frame, f"facility.{name}_power_w", power.total_power, parts=of(f"{name}_power_w"))
+    _together(frame, "facility.pue", power.mean_pue, it_power_w=of("it_power_w"), pue=of("pue"))
     derive("facility.energy_j_per_year", power.energy_per_year, average_power_w="facility.average_power_w")
-    derive("facility.water_m3_per_year", footprint.total_water, parts=of("water_m3_per_year"))
-    derive("facility.carbon_kg_per_year", footprint.total_carbon, parts=of("carbon_kg_per_year"))
+    _together(frame, "facility.water_m3_per_year", footprint.total_water, parts=of("water_m3_per_year"))
+    _together(frame, "facility.carbon_kg_per_year", footprint.total_carbon, parts=of("carbon_kg_per_year"))
     derive(
         "facility.carbon_g_per_kwh",
         footprint.mean_intensity,
@@ -251,6 +248,23 @@ def _total(frame: Frame, sites: list[str]) -> None:
         nodes_per_rack="compute.nodes_per_rack",
         node_gpus="server.gpus",
     )
+
+
+def _together(frame: Frame, path: str, law: Law, **parts: list[str]) -> None:
+    """Derive a figure that rises with the sites' figures, whose intervals move together.
+
+    The sites are built of the same parts: when a server draws more than thought, it does so at every site. Adding
+    the deviations as squares, as for independent inputs, would make the interval of the total too narrow.
+    """
+    several = len(next(iter(parts.values()))) > 1
+    frame.derive(path, law, note="the sites' intervals move together" if several else "", **parts)
+    if not frame.intervals or law.count or not several:
+        return
+    figures = {name: [frame.figure(part) for part in paths] for name, paths in parts.items()}
+    low = law(**{name: [figure.low for figure in found] for name, found in figures.items()})
+    high = law(**{name: [figure.high for figure in found] for name, found in figures.items()})
+    derived = frame.figure(path)
+    frame.give(path, derived.value, derived.provenance, low=low, high=high)
 
 
 def _size_runs(frame: Frame, spec: Spec) -> None:

@@ -7,8 +7,11 @@ import numpy as np
 from clusterwright.cluster import Floats, law
 
 __all__ = [
+    "all_interruptions",
     "expected_interruptions",
     "job_nodes",
+    "largest_run",
+    "machine_nodes",
     "mean_repair",
     "mtti",
     "node_availability",
@@ -27,7 +30,7 @@ NODE_GPUS = 8.0
     valid="8-GPU nodes in steady state; new hardware fails more often in its first months",
 )
 def node_failure_rate(published_per_1000_node_days: Floats, server_gpus: Floats) -> Floats:
-    """Interruptions per second of one node, all causes that stop a job."""
+    """Interruptions per second of one node, all causes that stop a job, shape (n,)."""
     return published_per_1000_node_days / 1000.0 / 86400.0 * server_gpus / NODE_GPUS
 
 
@@ -88,3 +91,27 @@ def mtti(nodes: Floats, rate_per_s: Floats) -> Floats:
 def expected_interruptions(time_s: Floats, mtti_s: Floats) -> Floats:
     """Interruptions expected in a run."""
     return time_s / mtti_s
+
+
+@law(
+    "reliability.all_interruptions",
+    formula="sum over the runs",
+    unit="1",
+    source="arithmetic",
+    bounds=(0.0, float("inf")),
+)
+def all_interruptions(parts: list[Floats]) -> Floats:
+    """Interruptions expected in all runs, shape (n,)."""
+    return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+
+
+@law("reliability.largest_run", formula="most nodes of any run", unit="1", source="it suffers most", count=True)
+def largest_run(nodes: list[Floats]) -> Floats:
+    """Nodes of the largest run, shape (n,)."""
+    return np.asarray(np.max(nodes, axis=0), dtype=np.float64)
+
+
+@law("reliability.machine_nodes", formula="nodes + spares", unit="1", source="arithmetic", count=True)
+def machine_nodes(nodes: Floats, spares: Floats) -> Floats:
+    """Nodes that can fail, shape (n,)."""
+    return nodes + spares

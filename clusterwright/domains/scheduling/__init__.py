@@ -5,27 +5,30 @@ from __future__ import annotations
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, laws
 from clusterwright.domains.scheduling import servers
+from clusterwright.domains.scheduling.choice import choose_scheduler, options
+from clusterwright.domains.scheduling.components import fill_services
 from clusterwright.domains.scheduling.findings import FINDINGS
 from clusterwright.domains.scheduling.sizing import size
-from clusterwright.domains.scheduling.telling import choose_scheduler, fill_nodes, fill_services, options, say
+from clusterwright.domains.scheduling.telling import fill_nodes, say
 from clusterwright.spec import Spec
 
 __all__ = ["FINDINGS", "LAWS", "apply", "size"]
 
 LAWS = laws(
-    servers.per_nodes,
+    servers.role_servers,
     servers.series,
-    servers.observability_nodes,
-    servers.summed,
+    servers.metrics_servers,
+    servers.count,
     servers.each,
-    servers.site_part,
+    servers.total,
 )
 
 
 def apply(cluster: Cluster, spec: Spec, catalog: Catalog) -> None:
-    """Choose the scheduler; fill the node groups and the services; say why."""
-    kind = choose_scheduler(cluster, spec)
-    cluster.answers["scheduler_options"] = options(kind)
-    fill_nodes(cluster, spec)
-    fill_services(cluster, kind)
-    say(cluster, spec, catalog, kind)
+    """Choose the scheduler; fill node groups, services and ``answers['scheduler_options']``; say why."""
+    kind, sites = choose_scheduler(cluster, spec), len(spec.sites)
+    weighed = options(cluster, catalog, kind, sites)
+    cluster.answers["scheduler_options"] = weighed
+    fill_nodes(cluster, spec, catalog)
+    fill_services(cluster, kind, sites)
+    say(cluster, spec, catalog, kind, weighed)

@@ -585,6 +585,18 @@ def _answers(cluster, verdict):
                 },
             ]
         ],
+        "roofline": {
+            "training[0]": {
+                "peak_flops": 989e12,
+                "achievable_flops": 794e12,
+                "bandwidth_bytes_s": 3.35e12,
+                "ridge_flop_per_byte": 237.0,
+                "points": [
+                    {"name": "attention", "flop_per_byte": 1575.0, "flops": 635e12},
+                    {"name": "norm", "flop_per_byte": 2.0, "flops": 5e12},
+                ],
+            }
+        },
         "bottleneck": {
             "name": "number of GPUs",
             "shares": {"compute": 0.83, "network": 0.14, "failures": 0.03},

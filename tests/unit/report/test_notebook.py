@@ -1,6 +1,7 @@
 """A design in a notebook: the page in a frame, pictures one by one, tables as data frames where pandas is there."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,17 @@ def test_without_pandas_the_missing_package_is_named(cluster, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match="pandas"):
         to_pandas(cluster)
+
+
+def test_a_design_is_an_object_that_shows_explains_and_draws_itself() -> None:
+    from clusterwright.report import design
+
+    examples = Path(__file__).parents[3] / "examples"
+    result = design(examples / "a100-64.yaml", ["compute.gpus=128"])
+    assert repr(result) == f"<design a100-64: {result.verdict}>"
+    assert result.value("compute.nodes") == 16
+    assert "facility.meter_power_w" in result.explain("facility.meter_power_w")
+    assert result.plot.sankey().startswith("<svg")
+    assert "<iframe" in result._repr_html_()
+    assert str(result).startswith("a100-64:")
+    assert result.to_pandas("money")["total_usd"].sum() > 0

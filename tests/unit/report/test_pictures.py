@@ -66,6 +66,14 @@ def test_the_cost_waterfall_adds_up_the_chosen_procurement_only():
 
 
 @WIDTHS
+def test_the_roofline_tells_kernels_bound_by_memory_apart(width):
+    (roof,) = pictures(worked_example(), "roofline")
+    # 2 FLOP a byte at 3.35 TB/s are 6.7 TFLOP/s, far below 794; 1,575 are above the bend
+    assert "2 kernels, 1 of them bound by memory" in roof.alt
+    assert "FLOP per byte of memory traffic" in texts(svg_of(roof, width))
+
+
+@WIDTHS
 def test_the_pareto_front_marks_the_chosen_option(width):
     (front,) = pictures(worked_example(), "pareto")
     svg = pareto(front.data, width)

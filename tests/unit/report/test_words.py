@@ -18,7 +18,9 @@ from clusterwright.report.words import label, number, own_label, short, si, span
         ("facility.run_energy_j", 1.8e12, "500 MWh"),  # 1.8e12 J / 3.6e9 J per MWh
         ("facility.carbon_kg_run", 185e3, "185 t"),
         ("facility.carbon_kg_run", 950.0, "950 kg"),
-        ("facility.water_m3_per_year", 1234.5, "1,230 m³"),
+        ("facility.carbon_kg_per_year", 4.5e6, "4,500 t/year"),
+        ("facility.energy_j_per_year", 4.4e13, "12.2 GWh/year"),  # 4.4e13 J / 3.6e12 J per GWh
+        ("facility.water_m3_per_year", 1234.5, "1,230 m³/year"),
         ("facility.floor_m2", 148.0, "148 m²"),
         ("cost.tco_usd", 62.8e6, "$62.8M"),
         ("training[0].tflops_per_gpu", 424.0, "424 TFLOP/s"),

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from clusterwright.cluster import Cluster, Provenance
+from clusterwright.findings import Finding
 from clusterwright.report.build import SECTIONS, report
 from clusterwright.report.page import html
 from clusterwright.report.theme import DARK
@@ -162,8 +163,19 @@ def test_hostile_names_are_harmless_in_every_form():
     json.loads(as_json(model))
 
 
+def test_the_risks_do_not_repeat_the_verdict():
+    cluster = worked_example("infeasible")
+    cluster.say(
+        Finding("DESIGN-INFEASIBLE", "error", "no option holds every limit", "examples/llm-70b.yaml:14:17"),
+        Finding("DESIGN-LIMIT-BROKEN", "error", "deadline of pretrain: 12.9 d", "training[0].finish_s"),
+        Finding("STORAGE-X", "error", "something else", "storage.power_w"),
+    )
+    codes = [risk.code for risk in report(cluster, LAWS).risks]
+    assert codes == ["STORAGE-X", "DESIGN-LIMIT-CLOSE", "DESIGN-SUPPLY"]
+
+
 def test_an_infeasible_design_leads_with_what_binds_and_the_way_out():
     page = html(report(worked_example("infeasible"), LAWS))
     assert 'class="verdict no"' in page
-    assert "Cheapest way out: deadline: 10 d -&gt; 12.9 d." in page
-    assert "What would make it feasible, cheapest first" in page
+    assert "Way out with the fewest changes: deadline: 10 d -&gt; 12.9 d." in page
+    assert "What would make it feasible, fewest changes first" in page

@@ -50,6 +50,10 @@ def test_leaves_are_widened_rather_than_a_tier_added_for_spares(catalog):
     # 260 x 8 / 64 leaves = 33 ports; 31 are left, and 64 x 31 / 64 = 31 spines; 31 of 32 uplinks keep 97 %
     made = sized(catalog, 256, 4)
     assert counts(made, "fabric.all.") == [64, 31, 0, 2080, 64 * 31, 0]
+    assert counts(made, "fabric.spares.") == [0, 0, 0, 32, 0, 0]
+    # strict: 65 leaves = 3 pods x 32 spines, 32 x 2 cores: 65 + 96 + 64 = 225
+    said = {f.code: f.message for f in designed(catalog, 256, 4).findings}
+    assert "95 switches in all; a strict 1:1 would take 225, and 96 without the spares" in said["FABRIC-SPARES-WIDEN"]
 
 
 def test_a_pinned_ratio_is_kept_strictly_and_costs_a_tier(catalog):
