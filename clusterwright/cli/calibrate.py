@@ -1,4 +1,4 @@
-"""``clusterwright calibrate``: fit the constants of the step-time law to published runs, or a site's factors to its own."""
+"""``clusterwright calibrate``: fit the step-time law to published runs, or to a site's own."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def command(data: Path | None, out: Path | None, overlays: tuple[Path, ...], out
 
     catalog = open_catalog(overlays)
     if data is None:
-        found = calibrate_published(catalog, date=datetime.date.today().isoformat())  # noqa: DTZ011  # a local date
+        found = calibrate_published(catalog, date=datetime.date.today().isoformat())  # a local date
         _write(found, out)
         emit(found.to_dict(), output, _constants(found), lambda: _show_published(found))
         return

@@ -67,12 +67,12 @@ def fabric(ctx: click.Context, data: Path, output: str) -> None:
 def training(data: Path | None, calibration: Path | None, in_sample: bool, output: str) -> None:
     """Published training runs against the step-time law: every row predicted, with interval and error.
 
-    Columns read: gpu, gpu_count, model (needed); layers, hidden, ffn_hidden, heads, kv_heads, head_dim, vocab, gated_mlp,
-    num_experts, top_k (empty: the catalogue's); seq_len, global_batch_seqs, tp, pp, cp, ep, vpp, micro_batch, recompute,
-    sequence_parallel, zero_stage (empty: the framework's default, which widens the interval); precision, framework,
-    release, routing, interconnect; measured_step_s, measured_memory_gib; family, kind, why_not_in_target. A row is
-    predicted by constants that have not seen its family. Headline figures are means over families of the rows without
-    why_not_in_target.
+    Columns read: gpu, gpu_count, model (needed); layers, hidden, ffn_hidden, heads, kv_heads, head_dim, vocab,
+    gated_mlp, num_experts, top_k (empty: the catalogue's); seq_len, global_batch_seqs, tp, pp, cp, ep, vpp,
+    micro_batch, recompute, sequence_parallel, zero_stage (empty: the framework's default, which widens the interval);
+    precision, framework, release, routing, interconnect; measured_step_s, measured_memory_gib; family, kind,
+    why_not_in_target. A row is predicted by constants that have not seen its family. Headline figures are means over
+    families of the rows without why_not_in_target.
     """
     from clusterwright.cli.streams import open_catalog
     from clusterwright.domains.training import CALIBRATION

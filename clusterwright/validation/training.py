@@ -112,7 +112,11 @@ class TrainingReport:
     def by(self, name: str) -> dict[str, dict[str, Any]]:
         """The headline's figures by ``family``, ``gpu`` or ``kind``."""
         rows = [p.case.row for p in self.predicted] + [row for row, _ in self.refused]
-        return {v: self._figures(lambda r, v=v: _trait(r, name) == v) for v in sorted({_trait(r, name) for r in rows})}
+
+        def having(value: str) -> dict[str, Any]:
+            return self._figures(lambda row: _trait(row, name) == value)
+
+        return {value: having(value) for value in sorted({_trait(r, name) for r in rows})}
 
     def others(self) -> dict[str, Any]:
         """Figures over the measured rows that leave out what decides their outcome."""
@@ -130,7 +134,9 @@ class TrainingReport:
     def baseline(self, name: str) -> dict[str, Any]:
         """A rule of thumb on the same rows, and by family and kind."""
         step = self.baselines[name]
-        pairs = [(p.case.row, s / float(p.case.row.step_s or 1.0) - 1.0) for p, s in zip(self.predicted, step, strict=True)]
+        pairs = [
+            (p.case.row, s / float(p.case.row.step_s or 1.0) - 1.0) for p, s in zip(self.predicted, step, strict=True)
+        ]
         counted = [(row, error) for row, error in pairs if row.counted]
 
         def figures(some: list[tuple[Published, float]]) -> dict[str, Any]:

@@ -20,11 +20,19 @@ from clusterwright.source import Place, Problem, read_bytes
 from clusterwright.validation.codes import FINDINGS
 from clusterwright.validation.training_cases import Case, Cases, case_of, cases_of
 from clusterwright.validation.training_fit import SURENESS, Fit, fit, predicted_s
-from clusterwright.validation.training_parts import Refusal
+from clusterwright.validation.training_parts import RefusedRowError
 from clusterwright.validation.training_rows import Published, read_published
 from clusterwright.validation.training_scores import macro, weighted_quantile
 
-__all__ = ["PUBLISHED", "SiteReport", "calibrate_published", "calibrate_site", "gathered", "half_width", "read_calibration"]
+__all__ = [
+    "PUBLISHED",
+    "SiteReport",
+    "calibrate_published",
+    "calibrate_site",
+    "gathered",
+    "half_width",
+    "read_calibration",
+]
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +57,7 @@ def gathered(rows: Sequence[Published], catalog: Catalog) -> tuple[list[Case], l
     for row in rows:
         try:
             cases.append(case_of(row, catalog))
-        except Refusal as why:
+        except RefusedRowError as why:
             refused.append((row, str(why)))
     return cases, refused
 

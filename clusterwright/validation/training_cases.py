@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clusterwright.catalog import Catalog
 from clusterwright.domains import training
 from clusterwright.domains.training import Machines, ModelShape, Plans, Runs, Software
-from clusterwright.validation.training_parts import Chip, Refusal, chip_of, model_of, network_bytes_s
+from clusterwright.validation.training_parts import Chip, RefusedRowError, chip_of, model_of, network_bytes_s
 from clusterwright.validation.training_rows import Published
 
 __all__ = ["Case", "Cases", "case_of", "cases_of"]
@@ -90,7 +90,7 @@ def case_of(row: Published, catalog: Catalog) -> Case:
     """What a row says, with everything that it leaves out assumed as its framework has it by default.
 
     Raises:
-        Refusal: the accelerator, the model or the size of the job cannot be known.
+        RefusedRowError: the accelerator, the model or the size of the job cannot be known.
     """
     chip = chip_of(row.text("gpu"), catalog)
     model, assumed = model_of(row, catalog)
@@ -98,7 +98,7 @@ def case_of(row: Published, catalog: Catalog) -> Case:
     assumed += said
     gpus = row.number("gpu_count")
     if gpus is None:
-        raise Refusal("the number of accelerators is not given")
+        raise RefusedRowError("the number of accelerators is not given")
     sequence = row.number("seq_len") or 4096.0
     if row.number("seq_len") is None:
         assumed.append("sequence taken as 4,096 tokens")
@@ -201,7 +201,9 @@ def _with_micro_batch(
     tried = [plan | {"micro_batch": b, "micro_batches": held / b} for b in sizes]
     plans = Plans(**{k: np.array([t[k] for t in tried]) for k in plan})
     machines = _machines([chip], ["bf16"], [network], NOBODY).take(np.zeros(len(tried), dtype=np.intp))
-    step = training.step_of(Runs(shape, sequence, plans, machines, physics=training.PRIOR, software=Software(**traits)))[0].total_s
+    step = training.step_of(
+        Runs(shape, sequence, plans, machines, physics=training.PRIOR, software=Software(**traits))
+    )[0].total_s
     fits = training.memory_of(shape, plans, sequence).total_bytes <= USABLE * chip.memory_bytes
     fits[0] = True
     return tried[int(np.argmin(np.where(fits, step, np.inf)))]
@@ -259,7 +261,10 @@ def _machines(
     tdp, scaleup = np.array([c.tdp_w for c in chips]), np.array([c.scaleup_bytes_s for c in chips])
     known = np.array([c.achievable_bf16_flops for c in chips])
     best16, power = training.best_products(peak16, tdp, scaleup, known, measured)
-    width = [training.BYTES_PER_ELEMENT[p] if peak_of(c, p) > peak_of(c, "bf16") else 2.0 for c, p in zip(chips, precisions, strict=True)]
+    width = [
+        training.BYTES_PER_ELEMENT[p] if peak_of(c, p) > peak_of(c, "bf16") else 2.0
+        for c, p in zip(chips, precisions, strict=True)
+    ]
     return Machines(
         memory_bytes=np.array([c.memory_bytes for c in chips]),
         memory_bandwidth_bytes_s=np.array([c.memory_bandwidth_bytes_s for c in chips]),
@@ -335,7 +340,9 @@ def cases_of(cases: Sequence[Case], measured: training.Measured, unmeasured: str
         for chip in {g.name: g for g in gone}.values():
             if chip.achievable_bf16_flops:
                 measured = measured.without(peak_of(chip, "bf16"), chip.tdp_w)
-        chips = [replace(c.chip, achievable_bf16_flops=0.0) if c.row.text("gpu") == unmeasured else c.chip for c in cases]
+        chips = [
+            replace(c.chip, achievable_bf16_flops=0.0) if c.row.text("gpu") == unmeasured else c.chip for c in cases
+        ]
     names: list[Any] = [f.name for f in fields(Plans)]
     runs = Runs(
         shape=training.stacked_shapes([c.shape for c in cases]),

@@ -100,7 +100,9 @@ def fit(
     frameworks = sorted({str(f) for f in part.column("framework")})
     start = np.log([(factors or {}).get(f, 1.0) for f in frameworks])
     member = np.array([[c == f for f in frameworks] for c in part.column("framework")], dtype=np.float64)
-    problem = _Problem(part, goal, _weights(part), member.reshape(len(taken), len(frameworks)), prior, dict(sureness), start)
+    problem = _Problem(
+        part, goal, _weights(part), member.reshape(len(taken), len(frameworks)), prior, dict(sureness), start
+    )
     found, covariance = problem.solve()
     names = list(sureness)
     physics = problem.physics(found)
@@ -112,15 +114,14 @@ def fit(
 def predicted_s(cases: Cases, by: Fit) -> Floats:
     """Step time of every case by a fit; a framework that it has not seen takes the mean factor."""
     factor = np.array([by.factors.get(f, 1.0) for f in cases.column("framework")])
-    return cases.step_s(by.physics) * factor
+    return np.asarray(cases.step_s(by.physics) * factor)
 
 
 def _weights(cases: Cases) -> Floats:
     """Weight of each row: a family of n rows weighs as much as the root of n rows."""
     groups = np.array([f"{c.row.family}/{c.row.kind}" for c in cases.cases])
-    names, index, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    del names
-    return counts[index.reshape(-1)] ** -0.5
+    _, index, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.asarray(counts[index.reshape(-1)] ** -0.5, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,11 @@ class _Problem:
 
     def misses(self, x: Floats) -> Floats:
         """Logarithm of predicted over measured."""
-        return np.log(self.cases.step_s(self.physics(x))) - self.goal + self.member @ (self.start + x[len(self.sureness) :])
+        return np.asarray(
+            np.log(self.cases.step_s(self.physics(x)))
+            - self.goal
+            + self.member @ (self.start + x[len(self.sureness) :])
+        )
 
     def solve(self) -> tuple[Floats, Floats]:
         """The point with the least cost and the covariance of the logarithms there."""
@@ -168,7 +173,7 @@ class _Problem:
             if moved < 1e-3:
                 break
         scale = np.concatenate([np.array(list(self.sureness.values())), np.ones(extra)])
-        return x, np.linalg.inv(hessian) * np.outer(scale, scale)
+        return x, np.asarray(np.linalg.inv(hessian) * np.outer(scale, scale), dtype=np.float64)
 
     def _jacobian(self, x: Floats, miss: Floats) -> Floats:
         n, step = len(self.sureness), 1e-3

@@ -29,7 +29,7 @@ def _least_bytes(case: Case) -> float:
 
 
 def judged_memory(cases: Sequence[Case]) -> dict[str, Any]:
-    """Rows with a published memory, the mean error on them, and how many runs that happened the law calls impossible."""
+    """Rows with a published memory, the mean error on them, and how many runs that happened are called impossible."""
     known = [(memory_bytes(c) / 2**30, g) for c in cases if (g := c.row.number("measured_memory_gib"))]
     error = np.array([m / g - 1.0 for m, g in known])
     happened = [c for c in cases if c.row.step_s is not None]

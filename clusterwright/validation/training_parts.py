@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
-
 from typing import Any
 
 import yaml
@@ -15,10 +14,10 @@ import yaml
 from clusterwright.catalog import Catalog, DimensionsError, ModelArchitecture, from_dimensions
 from clusterwright.validation.training_rows import Published
 
-__all__ = ["Chip", "Refusal", "chip_of", "model_of", "network_bytes_s"]
+__all__ = ["Chip", "RefusedRowError", "chip_of", "model_of", "network_bytes_s"]
 
 
-class Refusal(Exception):
+class RefusedRowError(Exception):
     """A row that cannot be predicted; the text says why."""
 
 
@@ -43,7 +42,6 @@ class Chip:
     peaks: Mapping[str, float]
 
 
-
 _SAME_DESIGN = {"a800": "a100", "gh200": "h200", "gb200nvl72": "gb200", "gb300nvl72": "gb300"}
 """Accelerators that the catalogue lists under another part's name."""
 _HBM2E_STACK_BYTES, _HBM2E_STACK_BYTES_S = 16e9, 400e9
@@ -56,9 +54,11 @@ def chip_of(name: str, catalog: Catalog) -> Chip:
     Memory, kind of memory and power limit in the name replace the catalogue's: parts of equal design differ by them.
 
     Raises:
-        Refusal: no accelerator has this name.
+        RefusedRowError: no accelerator has this name.
     """
-    words = [w for w in re.split(r"[^a-z0-9.]+", name.lower()) if w and w not in ("nvidia", "amd", "instinct", "google")]
+    words = [
+        w for w in re.split(r"[^a-z0-9.]+", name.lower()) if w and w not in ("nvidia", "amd", "instinct", "google")
+    ]
     words = [*(_SAME_DESIGN.get(w, w) for w in words[:1]), *words[1:]]
     if len(words) > 1 and words[0] == "tpu":
         words = [f"tpu-{words[1]}", *words[2:]]
@@ -69,11 +69,11 @@ def chip_of(name: str, catalog: Catalog) -> Chip:
     part = _nearest_part(words, said, catalog)
     peaks = {
         key.removeprefix("peak_").removesuffix("_flops"): float(part[key])
-        for key in part.keys()
+        for key in part.keys()  # noqa: SIM118  # a part is no dict
         if key.startswith("peak_") and key.endswith("_flops") and part[key]
     }
     if "bf16" not in peaks and "fp16" not in peaks:
-        raise Refusal(f"the catalogue has no 16-bit peak of {name}")
+        raise RefusedRowError(f"the catalogue has no 16-bit peak of {name}")
     chip = Chip(
         name=part.name,
         memory_bytes=float(part["memory_bytes"]),
@@ -97,10 +97,10 @@ def chip_of(name: str, catalog: Catalog) -> Chip:
 def _nearest_part(words: list[str], said: Mapping[str, float], catalog: Catalog) -> Any:
     """The accelerator whose name starts with the first word, nearest in form factor and memory."""
     if not words:
-        raise Refusal("the accelerator is not named")
+        raise RefusedRowError("the accelerator is not named")
     alike = [catalog.get("accelerator", n) for n in catalog.names("accelerator") if _starts(n, words[0])]
     if not alike:
-        raise Refusal(f"the catalogue has no accelerator {words[0]}")
+        raise RefusedRowError(f"the catalogue has no accelerator {words[0]}")
     forms = [w for w in words[1:] if w in ("sxm", "sxm4", "sxm5", "pcie", "nvl", "oam")]
 
     def apart(part: Any) -> tuple[float, float, float]:
@@ -143,7 +143,7 @@ def model_of(row: Published, catalog: Catalog) -> tuple[ModelArchitecture, list[
     """The architecture of a row and what was assumed of it: its columns, completed by the catalogue's model.
 
     Raises:
-        Refusal: neither the row nor the catalogue knows the dimensions, and nothing tells the size.
+        RefusedRowError: neither the row nor the catalogue knows the dimensions, and nothing tells the size.
     """
     base, assumed = _catalogue_model(row.text("model"), catalog), []
     said: dict[str, Any] = {k: int(v) for c, k in _COLUMNS.items() if (v := row.number(c))}
@@ -167,7 +167,7 @@ def model_of(row: Published, catalog: Catalog) -> tuple[ModelArchitecture, list[
     try:
         return from_dimensions(said, row.text("model") or "own"), assumed
     except DimensionsError as error:
-        raise Refusal(f"its dimensions contradict each other: {error}") from None
+        raise RefusedRowError(f"its dimensions contradict each other: {error}") from None
 
 
 def _stand_in(row: Published) -> tuple[ModelArchitecture, list[str]]:
@@ -180,7 +180,7 @@ def _stand_in(row: Published) -> tuple[ModelArchitecture, list[str]]:
     found = re.search(r"(\d+(?:\.\d+)?)\s*b\b", name.lower())
     billions = row.number("params_b") or (float(found[1]) if found else None)
     if billions is None:
-        raise Refusal(f"the dimensions of {name or 'the model'} are neither in the row nor in the catalogue")
+        raise RefusedRowError(f"the dimensions of {name or 'the model'} are neither in the row nor in the catalogue")
     hidden = max(512, 128 * round((billions * 1e9 * 128.0 / 12.0) ** (1.0 / 3.0) / 128.0))
     said = {"layers": max(1, hidden // 128), "hidden": hidden, "heads": hidden // 128, "vocab": 128256}
     said |= {"ffn_hidden": int(hidden * 8 / 3 / 128) * 128}
@@ -217,7 +217,7 @@ def _completed(base: ModelArchitecture, said: dict[str, Any], experts: int, inne
     if whole["layers"] != base.layers:
         share = whole["layers"] / base.layers
         whole["window_layers"] = round(base.window_layers * share)
-        whole["dense_layers"] = min(base.dense_layers, max(1, round(base.dense_layers * share))) if base.dense_layers else 0
+        whole["dense_layers"] = min(base.dense_layers, max(1, round(base.dense_layers * share)))
     return {k: v for k, v in whole.items() if v not in (0, "") or k in ("gated_mlp", "tied_embeddings")}
 
 

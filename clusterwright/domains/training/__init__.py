@@ -35,12 +35,12 @@ from clusterwright.domains.training.tell import tell
 from clusterwright.spec import Spec
 
 __all__ = [
-    "FINDINGS",
-    "LAWS",
-    "PHYSICS",
     "BYTES_PER_ELEMENT",
     "CALIBRATION",
+    "FINDINGS",
+    "LAWS",
     "MODERN",
+    "PHYSICS",
     "PRIOR",
     "RECOMPUTE",
     "Asked",

@@ -82,9 +82,7 @@ def work_of(runs: Runs) -> Work:
     head = (Product(runs.shape.hidden, runs.shape.vocabulary, "columns"),)
     head_products = _products_s(head, _Passes(runs, tokens, plans.tp, rates.bf16, 2.0, np.ones_like(again)))
     bandwidth = runs.physics.memory * machines.memory_bandwidth_bytes_s
-    head_memory = memory_bound_s(
-        HEAD_BYTES * tokens * runs.shape.vocabulary / plans.tp, bandwidth_bytes_s=bandwidth
-    )
+    head_memory = memory_bound_s(HEAD_BYTES * tokens * runs.shape.vocabulary / plans.tp, bandwidth_bytes_s=bandwidth)
     return Work(
         matmul_s=_layer_products_s(runs, rates, forward) + head_products,
         attention_s=_attention_s(runs, rates, again),
@@ -96,7 +94,7 @@ def work_of(runs: Runs) -> Work:
 
 @dataclass(frozen=True)
 class _Passes:
-    """What products of one kind are done with: rows of a rank, ranks that cut them, rate, bytes an element, forwards."""
+    """What products of one kind run with: rows of a rank, ranks that cut them, rate, bytes an element, forwards."""
 
     runs: Runs
     rows: Floats
@@ -109,14 +107,12 @@ class _Passes:
     def seconds(self, inner: Floats, columns: Floats) -> Floats:
         """Forward (as often as done), gradient of the input, gradient of the weights: the same work, three shapes."""
         rows = np.broadcast_to(self.rows, np.broadcast_shapes(self.rows.shape, inner.shape, columns.shape))
-        return (
-            self.forward * self._one(rows, inner, columns)
-            + self._one(rows, columns, inner)
-            + np.where(np.asarray(self.runs.software.frozen_weights) > 0, 0.0, self._one(inner, rows, columns))
-        )
+        frozen = np.asarray(self.runs.software.frozen_weights) > 0
+        weights = np.where(frozen, 0.0, self._one(inner, rows, columns))
+        return np.asarray(self.forward * self._one(rows, inner, columns) + self._one(rows, columns, inner) + weights)
 
     def _one(self, rows: Floats, inner: Floats, columns: Floats) -> Floats:
-        return matmul_s(
+        took = matmul_s(
             rows,
             inner,
             columns,
@@ -126,6 +122,7 @@ class _Passes:
             depth=self.runs.physics.depth,
             wave=self.runs.physics.wave / self.together,
         )
+        return np.asarray(took)
 
 
 def _products_s(products: tuple[Product, ...], passes: _Passes) -> Floats:
@@ -150,7 +147,9 @@ def _layer_products_s(runs: Runs, rates: Rates, forward: Floats) -> Floats:
         rows = np.asarray(tokens * shape.active_experts * plans.expert_tp / plans.tp / local * uneven)
         together = np.where(np.asarray(runs.software.fused_experts) > 0, local, np.minimum(local, STREAMS))
         grouped = _Passes(runs, rows, plans.expert_tp, rates.grouped, width, forward, together)
-        total = total + shape.moe_layers * (local * _products_s(shape.expert, grouped) + _products_s(shape.shared, plain))
+        total = total + shape.moe_layers * (
+            local * _products_s(shape.expert, grouped) + _products_s(shape.shared, plain)
+        )
     return np.asarray(total)
 
 
@@ -167,14 +166,16 @@ def _attention_s(runs: Runs, rates: Rates, again: Floats) -> Floats:
     flop = np.asarray(shape.layers * shape.attention_flop(runs.sequence) * share)
     fused = (1.0 + BACKWARD_ATTENTION + again) * attention_s(flop * ends, achievable_flops=rates.attention)
     if np.all(np.asarray(runs.software.fused_attention) > 0):
-        return fused
+        return np.asarray(fused)
     once = (plans.recompute >= SELECTIVE).astype(np.float64)
     scores = shape.layers * (shape.query_width / shape.head_width) * runs.sequence**2 * share
-    products = 2.0 * scores * shape.head_width * 2.0 / (rates.bf16 * shape.head_width / (shape.head_width + physics.depth))
+    products = (
+        2.0 * scores * shape.head_width * 2.0 / (rates.bf16 * shape.head_width / (shape.head_width + physics.depth))
+    )
     bandwidth = physics.memory * runs.machines.memory_bandwidth_bytes_s
     passing = memory_bound_s(np.asarray(SCORE_BYTES * scores), bandwidth_bytes_s=bandwidth)
     written = (3.0 + once) * products + (2.0 + once) * passing
-    return np.where(np.asarray(runs.software.fused_attention) > 0, fused, written)
+    return np.asarray(np.where(np.asarray(runs.software.fused_attention) > 0, fused, written))
 
 
 def _element_bytes(runs: Runs) -> Floats:
@@ -211,8 +212,8 @@ def _cast_bytes(runs: Runs) -> Floats:
     def elements(products: tuple[Product, ...], tp: Floats) -> Floats:
         total = np.zeros_like(tokens)
         for p in products:
-            ways = {"inner": (tp, 1.0), "columns": (1.0, tp), "none": (1.0, 1.0)}[p.cut]
-            total = total + (1.0 + again) * p.inner / ways[0] + p.columns / ways[1]
+            read = p.inner / (tp if p.cut == "inner" else 1.0)
+            total = total + (1.0 + again) * read + p.columns / (tp if p.cut == "columns" else 1.0)
         return total
 
     mixture = elements(shape.shared, plans.tp)

@@ -81,6 +81,7 @@ def fleet_of(frame: Frame, j: int, precision: str, gpus: Floats, catalog: Catalo
 def _columns(frame: Frame, j: int, precision: str, catalog: Catalog) -> dict[str, Floats]:
     """The columns of :class:`Machines`, shape (n,) each, in its order."""
     peak, best, best16, power = _rates(frame, j, catalog)
+    peak16 = np.maximum(frame["accelerator.peak_bf16_flops"], 1.0)
     made = {
         "memory_bytes": frame["accelerator.memory_bytes"],
         "memory_bandwidth_bytes_s": frame["accelerator.memory_bandwidth_bytes_s"],
@@ -89,8 +90,7 @@ def _columns(frame: Frame, j: int, precision: str, catalog: Catalog) -> dict[str
         "achievable_bf16_flops": best16,
         "bytes_per_element": np.full(frame.n, BYTES_PER_ELEMENT[precision]),
         "power_ratio": power,
-        "power_density": np.maximum(frame["accelerator.tdp_w"], 1.0)
-        / np.maximum(frame["accelerator.peak_bf16_flops"], 1.0),
+        "power_density": _limit_w(frame, peak16) / peak16,
         "domain": np.maximum(frame["accelerator.scaleup_domain"], 1.0),
         "scaleup_bytes_s": frame["accelerator.scaleup_bandwidth_bytes_s"],
         "network_bytes_s": _network_bytes_s(frame),
@@ -99,13 +99,19 @@ def _columns(frame: Frame, j: int, precision: str, catalog: Catalog) -> dict[str
     return {f.name: np.asarray(made[f.name], dtype=np.float64) for f in fields(Machines)}
 
 
+def _limit_w(frame: Frame, peak16: Floats) -> Floats:
+    """Power limit of the accelerator; where it is not known, the usual one for its peak."""
+    said = frame.get("accelerator.tdp_w", 0.0)
+    return np.where(said > 0, said, USUAL_W_PER_FLOPS * peak16)
+
+
 def _rates(frame: Frame, j: int, catalog: Catalog) -> tuple[Floats, Floats, Floats, Floats]:
     """Peak, best product at the precision, best product in BF16, and the power limit over that of the measured part."""
     peak, bf16 = np.maximum(frame[f"training[{j}].peak_flops"], 1.0), frame["accelerator.peak_bf16_flops"]
     bf16 = np.where(bf16 > 0, bf16, peak)
     known = frame.get("accelerator.achievable_bf16_flops", 0.0)
     best16, power = best_products(
-        bf16, frame["accelerator.tdp_w"], frame["accelerator.scaleup_bandwidth_bytes_s"], known, measured_parts(catalog)
+        bf16, _limit_w(frame, bf16), frame["accelerator.scaleup_bandwidth_bytes_s"], known, measured_parts(catalog)
     )
     best = np.minimum(best16 * peak / bf16, peak)
     note = "best measured product in BF16 (of the nearest part where this one was not measured), by ratio of the peaks"

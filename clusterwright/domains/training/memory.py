@@ -104,9 +104,7 @@ def _bytes_per_parameter(plans: Plans, copies: Floats, frozen: NDArray[np.bool_]
     return weights + np.where(frozen, 0.0, trained)
 
 
-def _activation_bytes(
-    shape: ModelShape, plans: Plans, sequence: Number, fused: NDArray[np.bool_]
-) -> Floats:
+def _activation_bytes(shape: ModelShape, plans: Plans, sequence: Number, fused: NDArray[np.bool_]) -> Floats:
     tokens = plans.micro_batch * sequence / plans.cp
     scores = SCORE_BYTES * (shape.query_width / shape.head_width) * sequence / (plans.cp * plans.tp)
     scores = np.where(fused, 0.0, scores)

@@ -28,7 +28,7 @@ class Physics:
         attention: share of the product rate that fused attention reaches, forward and backward together.
         attention_depth: tokens whose processing time a fused attention kernel loses at its ends.
         first_attention: rate of first-generation fused attention kernels over that of later ones.
-        portable_attention: rate of attention kernels not written for asynchronous tensor cores, on parts that have them.
+        portable_attention: rate of attention kernels not written for the asynchronous tensor cores of a part.
         memory: share of the memory bandwidth that element-wise kernels reach.
         kernel_s: seconds that launching one kernel takes the host.
         expert_sync_s: seconds that a mixture layer waits for its routing, each pass, where the host takes part.

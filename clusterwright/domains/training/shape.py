@@ -24,6 +24,7 @@ Number = float | NDArray[np.float64]
 
 Cut = Literal["columns", "inner", "none"]
 
+
 @dataclass(frozen=True)
 class Product:
     """One weight matrix: tokens x ``inner`` times ``inner`` x ``columns``.

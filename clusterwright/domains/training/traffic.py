@@ -16,6 +16,7 @@ __all__ = ["Flow", "Traffic", "traffic_of"]
 
 Floats = NDArray[np.float64]
 
+
 @dataclass(frozen=True)
 class Flow:
     """One kind of communication in one step on one rank, shape (P,) each.
@@ -92,7 +93,7 @@ class _Group:
         whole = inside / np.maximum(1.0 - 1.0 / self.inside, 0.5)
         near = np.asarray(all_to_all_s(whole, self.inside, self.inside, *links, nic_efficiency=1.0))
         far = np.asarray(send_s(outside, links[1], links[2] * np.maximum(self.ranks - self.inside, 1.0) / 8.0, 1.0))
-        return np.maximum(near, far)
+        return np.asarray(np.maximum(near, far))
 
     def send_s(self, payload: Floats) -> Floats:
         """Seconds of one message to the next rank; the slowest hop of the group counts."""
@@ -159,7 +160,9 @@ def _expert(runs: Runs) -> Flow:
     exposed = np.where(hides, runs.physics.ep_overlapped, runs.physics.ep_exposed)
     count = shape.moe_layers * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
     wire = count * once
-    return Flow.where(plans.ep > 1, np.asarray(count * (inside + outside)), np.asarray(wire), np.asarray(wire) * exposed)
+    return Flow.where(
+        plans.ep > 1, np.asarray(count * (inside + outside)), np.asarray(wire), np.asarray(wire) * exposed
+    )
 
 
 def _pipeline(runs: Runs) -> Flow:
@@ -169,7 +172,9 @@ def _pipeline(runs: Runs) -> Flow:
     size = 2.0 * tokens * shape.hidden / plans.tp
     count = 2.0 * plans.micro_batches * plans.interleave
     wire = count * group.send_s(size)
-    return Flow.where(plans.pp > 1, count * size, wire, wire * np.where(plans.interleave > 1, runs.physics.pp_exposed, 1.0))
+    return Flow.where(
+        plans.pp > 1, count * size, wire, wire * np.where(plans.interleave > 1, runs.physics.pp_exposed, 1.0)
+    )
 
 
 def _data(runs: Runs, work: Work) -> Flow:
