@@ -27,6 +27,7 @@ SURENESS: Mapping[str, float] = {
     "matmul_4bit": 0.15,
     "row_scaled": 0.25,
     "grouped": 0.20,
+    "grouped_fused": 0.15,
     "power": 0.30,
     "depth": 0.60,
     "wave": 0.50,

@@ -21,6 +21,7 @@ class Physics:
         matmul_4bit: the same in 4 bits.
         row_scaled: rate of 8-bit products scaled by rows over that of products scaled by tensors.
         grouped: rate of grouped products (experts) over that of plain ones.
+        grouped_fused: the same where one kernel does all experts of a rank.
         power: exponent of the sustained rate in the power limit, between parts of equal peak.
         depth: length of the inner dimension that filling and draining a tile costs.
         wave: elements of a result that an incomplete last wave of tiles costs.
@@ -48,6 +49,7 @@ class Physics:
     matmul_4bit: float = 0.80
     row_scaled: float = 0.60
     grouped: float = 0.75
+    grouped_fused: float = 0.85
     power: float = 0.40
     depth: float = 150.0
     wave: float = 1.5e6

@@ -49,4 +49,5 @@ def rates_of(runs: Runs) -> Rates:
     portable = (machines.achievable_bf16_flops > ASYNCHRONOUS_FLOPS) & (np.asarray(runs.software.async_attention) <= 0)
     attention = physics.attention * np.where(portable, physics.portable_attention, 1.0)
     attention = attention * np.where(np.asarray(runs.software.tiled_attention) > 0, 1.0, physics.first_attention)
-    return Rates(products, physics.grouped * products, physics.matmul * bf16, attention * bf16)
+    grouped = np.where(np.asarray(runs.software.fused_experts) > 0, physics.grouped_fused, physics.grouped)
+    return Rates(products, grouped * products, physics.matmul * bf16, attention * bf16)
