@@ -44,7 +44,7 @@ CAST_BYTES = 2.0
 casts it before it leaves the registers."""
 DENSE_KERNELS = 14.0
 """Kernels that a dense layer launches forward; backward twice as many."""
-MIXTURE_KERNELS = 50.0
+MIXTURE_KERNELS = 30.0
 """Kernels more of a mixture layer, forward: routing, permutation, exchange, grouped products."""
 
 
@@ -231,7 +231,7 @@ def _host_s(runs: Runs, passes: Floats) -> Floats:
     """Time the host takes to launch the kernels of all layers, and to wait for routing."""
     shape, physics = runs.shape, runs.physics
     width = runs.machines.bytes_per_element
-    each = np.where(width >= 2.0, 3.0, np.where(width == 1.0, 8.0, 16.0))
+    each = np.where(width >= 2.0, 5.0, np.where(width == 1.0, 8.0, 16.0))
     mixture = MIXTURE_KERNELS + each * _local_experts(runs)
     kernels = shape.layers * DENSE_KERNELS + shape.moe_layers * mixture
     return np.asarray(runs.software.host * passes * physics.kernel_s * kernels)

@@ -60,10 +60,10 @@ class Physics:
     portable_attention: float = 0.60
     memory: float = 0.60
     kernel_s: float = 8e-6
-    expert_sync_s: float = 3e-4
+    expert_sync_s: float = 1e-4
     collectives: float = 0.80
     all_to_all: float = 0.65
-    ep_exposed: float = 0.80
+    ep_exposed: float = 0.60
     ep_overlapped: float = 0.30
     pp_exposed: float = 0.30
     tp_exposed: float = 0.60
