@@ -111,10 +111,28 @@ def calibrate_published(catalog: Catalog, path: Path = PUBLISHED, date: str = ""
         "families": families,
         "left_out": {k: macro(list(family[kinds == k]), error[kinds == k]) for k in spread},
         "in_sample": {k: macro(list(family[kinds == k]), inside[kinds == k]) for k in spread},
+        "gpu_left_out": _gpus_left_out(counted, catalog),
         "sureness": {name: round(value, 4) for name, value in whole.spread.items()},
     }
     others = {name: Calibration(_rounded(f), _near(f), spread, {}, {}) for name, f in apart.items()}
     return Calibration(_rounded(whole), _near(whole), spread, others, facts)
+
+
+def _gpus_left_out(counted: Sequence[Case], catalog: Catalog) -> dict[str, dict[str, Any]]:
+    """Errors on each accelerator when none of its runs was seen and only its data sheet is known."""
+    names = np.array([c.row.text("gpu") for c in counted])
+    kinds = np.array([c.row.kind for c in counted])
+    found: dict[str, dict[str, Any]] = {}
+    for name in sorted(set(names)):
+        table = cases_of(counted, training.measured_parts(catalog), str(name))
+        step = predicted_s(table, fit(table, names != name))
+        error = step / _measured(counted) - 1.0
+        ours = {k: (names == name) & (kinds == k) for k in sorted(set(kinds[names == name]))}
+        families = table.column("family")
+        found[str(name)] = {
+            str(k): {"rows": int(rows.sum()), **macro(list(families[rows]), error[rows])} for k, rows in ours.items()
+        }
+    return found
 
 
 def _measured(cases: Sequence[Case]) -> Floats:
