@@ -27,7 +27,10 @@ def _row(name: str, figures: dict[str, Any], rows: object) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-HEADER = ("| | runs | mean error | median | 90th percentile | bias | inside the 80 % interval |", "|---|---|---|---|---|---|---|")
+HEADER = (
+    "| | runs | mean error | median | 90th percentile | bias | inside the 80 % interval |",
+    "|---|---|---|---|---|---|---|",
+)
 
 
 def accuracy_page() -> str:
@@ -38,8 +41,9 @@ def accuracy_page() -> str:
         "# Accuracy of the training predictor",
         "",
         f"{document['rows']} published runs, {document['counted']} of which say everything that decides their outcome. "
-        "Each is predicted by constants fitted without its whole family (a report or a benchmark round); families count "
-        "the same. Error is predicted over measured step time, minus one. The form of the law, and what is expected of "
+        "Each is predicted by constants fitted without its whole family (a report or a benchmark round); families "
+        "count the same. Error is predicted over measured step time, minus one. The form of the law, and what is "
+        "expected of "
         "its constants before any run is seen, were chosen with all of these runs in view: only runs that nobody had "
         "seen are a test without that reservation. `clusterwright validate training --data FILE` makes this table for "
         "any file.",
@@ -101,12 +105,14 @@ def _rest(document: dict[str, Any], report: Any) -> list[str]:
     return [
         "## Scaling, memory, and rows that do not count",
         "",
-        f"- Llama 3.1 405B from 512 to 8,192 H100 (MLPerf 5.0): the predicted ratio of step times is {_percent(slope, True)} "
+        f"- Llama 3.1 405B from 512 to 8,192 H100 (MLPerf 5.0): the predicted ratio of step times is "
+        f"{_percent(slope, True)} "
         "off the measured one.",
         f"- Memory: {memory['rows']} published measurements, mean error {100 * memory['mape']:.1f} %, bias "
         f"{_percent(memory['bias'], True)}; {memory['false_misfits']} runs that happened are called impossible. The "
         "eleven BLOOM prototypes among them contradict each other (60.5 GB at micro-batch 2, 52.2 GB at 4).",
-        f"- {others['rows']} measured rows leave out what decides their outcome (plan, architecture, frozen weights): mean "
+        f"- {others['rows']} measured rows leave out what decides their outcome (plan, architecture, frozen weights): "
+        "mean "
         f"error {_percent(others['mape'])}, {_percent(others['coverage80'])} inside their intervals.",
         "",
     ]
@@ -115,8 +121,8 @@ def _rest(document: dict[str, Any], report: Any) -> list[str]:
 def _constants() -> list[str]:
     spread = CALIBRATION.facts["sureness"]
     rows = [
-        f"| `{name}` | {getattr(PRIOR, name):.3g} | {getattr(CALIBRATION.physics, name):.3g} | {_percent(spread.get(name))} |"
-        for name in spread
+        f"| `{name}` | {getattr(PRIOR, name):.3g} | {getattr(CALIBRATION.physics, name):.3g} | {_percent(sure)} |"
+        for name, sure in spread.items()
     ]
     factors = ", ".join(f"{name} {value:.2f}" for name, value in CALIBRATION.factors.items())
     return [

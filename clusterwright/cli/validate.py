@@ -60,9 +60,7 @@ def fabric(ctx: click.Context, data: Path, output: str) -> None:
 @click.option(
     "--calibration", type=click.Path(path_type=Path), metavar="FILE", help="Constants of 'calibrate --out', not ours."
 )
-@click.option(
-    "--in-sample", is_flag=True, help="Predict families that the constants have seen by constants that have seen them."
-)
+@click.option("--in-sample", is_flag=True, help="Predict rows that the constants were fitted to by these constants.")
 @output_options("table", "json", "yaml", "csv")
 def training(data: Path | None, calibration: Path | None, in_sample: bool, output: str) -> None:
     """Published training runs against the step-time law: every row predicted, with interval and error.
@@ -71,8 +69,8 @@ def training(data: Path | None, calibration: Path | None, in_sample: bool, outpu
     gated_mlp, num_experts, top_k (empty: the catalogue's); seq_len, global_batch_seqs, tp, pp, cp, ep, vpp,
     micro_batch, recompute, sequence_parallel, zero_stage (empty: the framework's default, which widens the interval);
     precision, framework, release, routing, interconnect; measured_step_s, measured_memory_gib; family, kind,
-    why_not_in_target. A row is predicted by constants that have not seen its family. Headline figures are means over
-    families of the rows without why_not_in_target.
+    why_not_in_target. A row that the constants were fitted to is predicted by those fitted without its family. Headline
+    figures are means over families of the rows without why_not_in_target.
     """
     from clusterwright.cli.streams import open_catalog
     from clusterwright.domains.training import CALIBRATION

@@ -1,8 +1,8 @@
 """Published training runs against the step-time law: every row predicted, with its interval and its error.
 
-A row is predicted by constants that have not seen its family: where the family was in the shipped fit, the fit made
-without it is used. Headline figures are means over families of the rows that leave nothing out which decides the
-outcome; the others are predicted too and reported apart.
+No row is predicted by constants that have seen it: a row of the shipped fit is predicted by the fit made without its
+whole family, any other row by the shipped constants. Headline figures are means over families of the rows that leave
+nothing out which decides the outcome; the others are predicted too and reported apart.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def validate_training(
         path: the file; see the reference of ``validate`` for its columns.
         catalog: accelerators and models.
         calibration: constants and what they leave unexplained.
-        out_of_sample: predict a row of a family that the constants have seen by those fitted without it.
+        out_of_sample: predict a row that the constants were fitted to by those fitted without its family.
 
     Raises:
         InputError: the file cannot be read.
@@ -221,13 +221,18 @@ def _step_s(cases: Sequence[Case], catalog: Catalog, calibration: Calibration, a
     if not cases:
         return np.zeros(0)
     table = cases_of(cases, training.measured_parts(catalog))
-    family = table.column("family")
+    seen = {_name(row) for row in read_published(PUBLISHED)} if apart else set()
+    left = np.array([c.row.family if _name(c.row) in seen else "" for c in cases])
     step = np.empty(len(cases))
-    for name in sorted(set(family)):
-        by = calibration.without(str(name)) if apart else calibration
-        rows = np.flatnonzero(family == name)
+    for name in sorted(set(left)):
+        by = calibration.without(str(name)) if name else calibration
+        rows = np.flatnonzero(left == name)
         step[rows] = predicted_s(table.take(rows), Fit(by.physics, by.factors, 0, {}))
     return step
+
+
+def _name(row: Published) -> tuple[str, str, str]:
+    return row.text("id"), row.text("model"), row.text("gpu")
 
 
 def _known(cases: Sequence[Case], catalog: Catalog) -> list[Case]:
