@@ -1,0 +1,146 @@
+"""Whether the degrees of a plan can be meant together, and the nearest plans that can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+import numpy as np
+
+from clusterwright.catalog import Catalog, ModelArchitecture
+from clusterwright.design.codes import FINDINGS
+from clusterwright.domains.training import Job, legal_plans, shape_of
+from clusterwright.findings import Finding
+from clusterwright.spec import Spec
+
+__all__ = ["inconsistencies", "nearest_plans"]
+
+SHOWN = 3
+_DIMENSIONS = ("tp", "pp", "cp", "ep", "dp")
+_ACROSS = ("tp", "pp", "cp", "dp")
+"""Degrees whose product is the number of GPUs; expert parallelism lies across them."""
+
+
+def inconsistencies(spec: Spec, degrees: Mapping[str, int], catalog: Catalog) -> list[Finding]:
+    """Everything that contradicts in the degrees of a run's plan, with the nearest valid plans as hint.
+
+    Args:
+        spec: of the run; its own plan may be left out.
+        degrees: those that are fixed, of ``tp pp cp ep dp``.
+        catalog: where the accelerator's scale-up domain is read.
+    """
+    train, gpus = spec.workloads[0].train, spec.compute.gpus
+    if train is None or gpus is None or not degrees:
+        return []
+    domain = int(catalog.get("accelerator", (spec.compute.accelerators or [""])[0])["scaleup_domain"])
+    said = [
+        *_product(degrees, gpus),
+        *_tensor(degrees, train.architecture, domain),
+        *_pipeline(degrees, train.architecture),
+        *_experts(degrees, train.architecture, gpus),
+        *_context(degrees, train.sequence),
+        *_feeding(spec, degrees, gpus),
+    ]
+    if not said:
+        return []
+    job = Job(shape_of(train.architecture), int(train.sequence), float(train.global_batch_sequences))
+    near = nearest_plans(job, gpus, domain, degrees)
+    hint = f"nearest valid plans on {gpus:,} GPUs: {'; '.join(near)}" if near else "no plan is valid on so many GPUs"
+    made = [FINDINGS["ESTIMATE-PLAN-INCONSISTENT"].at(place, message, "") for place, message in said]
+    last = made[-1]
+    return [*made[:-1], FINDINGS[last.code].at(last.place, last.message, hint)]
+
+
+_Said = Iterator[tuple[str, str]]
+
+
+def _product(degrees: Mapping[str, int], gpus: int) -> _Said:
+    given = {name: degrees[name] for name in _ACROSS if name in degrees}
+    if not given:
+        return
+    product, words = prod(given.values()), " x ".join(f"{name} {degree:,}" for name, degree in given.items())
+    place = f"--{next(reversed(given))}"
+    if len(given) == len(_ACROSS) and product != gpus:
+        yield place, f"{words} = {product:,} is not the {gpus:,} GPUs"
+    elif product > gpus:
+        yield place, f"{words} = {product:,} is more than the {gpus:,} GPUs"
+    elif gpus % product:
+        yield place, f"{words} = {product:,} does not divide the {gpus:,} GPUs"
+
+
+def _tensor(degrees: Mapping[str, int], model: ModelArchitecture, domain: int) -> _Said:
+    tp = degrees.get("tp", 1)
+    if model.heads % tp:
+        yield "--tp", f"tp {tp:,} does not divide the {model.heads:,} heads of {model.name}"
+    elif not model.is_latent and model.kv_heads % tp and tp % model.kv_heads:
+        yield "--tp", f"tp {tp:,} and the {model.kv_heads:,} key-value heads of {model.name} do not divide each other"
+    if tp > domain:
+        yield "--tp", f"tp {tp:,} leaves the scale-up domain of {domain:,} GPUs"
+
+
+def _pipeline(degrees: Mapping[str, int], model: ModelArchitecture) -> _Said:
+    pp = degrees.get("pp", 1)
+    if pp > model.layers:
+        yield "--pp", f"pp {pp:,} is more than the {model.layers:,} layers of {model.name}"
+
+
+def _experts(degrees: Mapping[str, int], model: ModelArchitecture, gpus: int) -> _Said:
+    ep = degrees.get("ep", 1)
+    if ep == 1:
+        return
+    if not model.moe_layers:
+        yield "--ep", f"ep {ep:,} for {model.name}, which has no experts"
+    elif model.experts % ep:
+        yield "--ep", f"ep {ep:,} does not divide the {model.experts:,} experts of {model.name}"
+    stage = gpus // degrees.get("pp", 1)
+    if model.moe_layers and stage % ep:
+        yield "--ep", f"ep {ep:,} does not divide the {stage:,} GPUs of a pipeline stage"
+
+
+def _context(degrees: Mapping[str, int], sequence: int) -> _Said:
+    cp = degrees.get("cp", 1)
+    if cp > 1 and sequence % (2 * cp):
+        yield "--cp", f"cp {cp:,} cuts a sequence in 2 x {cp:,} pieces, which {sequence:,} tokens do not divide into"
+
+
+def _feeding(spec: Spec, degrees: Mapping[str, int], gpus: int) -> _Said:
+    """Whether every data-parallel rank gets whole micro-batches, where all of it is fixed."""
+    train = spec.workloads[0].train
+    batch = train.asked_batch if train is not None else None
+    if train is None or train.plan is None or train.plan.micro_batch is None or batch is None:
+        return
+    across = [degrees.get(name) for name in ("tp", "pp", "cp")]
+    dp = degrees.get("dp") or (gpus // prod(d or 1 for d in across) if None not in across else 0)
+    sequences = batch.sequences(train.sequence)
+    if dp and batch.unit == "sequences" and sequences % (dp * train.plan.micro_batch):
+        each = f"dp {dp:,} x micro-batch {train.plan.micro_batch:,}"
+        yield (
+            "--global-batch",
+            f"{each} = {dp * train.plan.micro_batch:,} does not divide the {sequences:,.0f} sequences",
+        )
+
+
+def nearest_plans(job: Job, gpus: int, domain: int, degrees: Mapping[str, int], most: int = SHOWN) -> list[str]:
+    """The valid plans nearest to the degrees asked for, in words; distance is the sum of the doublings between.
+
+    Only plans that use all GPUs, if there are any; among equals those with the batch nearest to the one asked for come
+    first, then those with the least context and tensor parallelism.
+    """
+    plans = legal_plans(job, gpus, domain)
+    if np.any(plans.gpus == gpus):
+        plans = plans.take(plans.gpus == gpus)
+    if not len(plans):
+        return []
+    away = np.zeros(len(plans))
+    for name, degree in degrees.items():
+        away += np.abs(np.log2(getattr(plans, name) / degree))
+    feeds = np.abs(plans.batch / job.batch - 1.0)
+    order = np.lexsort((plans.ep, plans.tp, plans.cp, np.round(feeds, 2), -plans.gpus, np.round(away, 6)))
+    rows = np.stack([getattr(plans, name)[order] for name in _DIMENSIONS], axis=1)
+    words = [_words(dict(zip(_DIMENSIONS, map(int, row), strict=True))) for row in rows[:2000]]
+    return list(dict.fromkeys(words))[:most]
+
+
+def _words(plan: Mapping[str, int]) -> str:
+    across = " x ".join(f"{name} {plan[name]:,}" for name in _ACROSS)
+    return across + (f", ep {plan['ep']:,}" if plan["ep"] > 1 else "")
