@@ -20,6 +20,31 @@ def design(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return json.loads(result.stdout)
 
 
+def test_the_document_holds_what_was_promised(design: dict) -> None:
+    promised = {
+        "": "schema verdict compute training fabric storage facility reliability cost findings considered audit",
+        "compute": "gpus nodes spare_nodes accelerator",
+        "training": "model plan mfu tflops_per_gpu cluster_tflops scaling_efficiency step_time_s compute_time_s "
+        "time_to_train_s tokens_per_s",
+        "fabric": "topology leaf_switches spine_switches core_switches node_leaf_cables leaf_spine_cables "
+        "spine_core_cables spares",
+        "storage": "tiers checkpoint_bytes",
+        "facility": "compute_racks racks it_power_w meter_power_w",
+        "reliability": "expected_interruptions checkpoint_interval_s ettr",
+        "cost": "capex_usd rent_usd tco_usd",
+    }
+    for room, keys in promised.items():
+        held = design[room][0] if room == "training" else design[room] if room else design
+        assert set(keys.split()) <= held.keys(), room
+    assert all({"code", "severity", "place", "message", "hint"} <= f.keys() for f in design["findings"])
+    assert all({"name", "chosen", "verdict", "why"} <= o.keys() for o in design["considered"])
+    for claim in design["audit"]["claims"]:
+        assert {"path", "claimed", "computed", "verdict", "contradicts", "arithmetic"} <= claim.keys()
+        assert claim["verdict"] in ("holds", "does-not-hold", "cannot-tell")
+    for count in (design["compute"]["nodes"], design["fabric"]["leaf_switches"], design["facility"]["racks"]):
+        assert isinstance(count, int)
+
+
 def test_it_is_feasible_and_the_margin_is_said(design: dict) -> None:
     assert design["verdict"] == "feasible"
     deadline = next(c for c in design["constraints"] if c["path"] == "training[0].finish_s")

@@ -1,6 +1,5 @@
 """Run folders are whole or not there, and never overwrite somebody's edits."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -66,11 +65,14 @@ def test_an_interrupted_swap_puts_the_old_run_back(tmp_path: Path, monkeypatch: 
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_place_is_said(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(WorldError, match="RUN-NOT-WRITABLE"):
+def test_a_read_only_place_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(runfolder.tempfile, "mkdtemp", refused)
+    with pytest.raises(WorldError, match=r"RUN-NOT-WRITABLE.*Permission denied"):
         write_run(tmp_path / "x", {"a.json": b"1"})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_in_the_way_is_said(tmp_path: Path) -> None:
