@@ -85,6 +85,7 @@ def _asking(function: _Command) -> _Command:
 @click.pass_context
 def train(
     ctx: click.Context,
+    /,
     top: int,
     changes: tuple[str, ...],
     measured: str | None,

@@ -24,6 +24,8 @@ __all__ = ["NOISE", "Attribution", "Cause", "attribute", "measured_step_s"]
 
 NOISE = 0.06
 """Step time of the same plan between software releases, relative: median of the published pairs."""
+_NOTHING = 0.005
+"""A gap smaller than this share of the step needs no explanation."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,8 @@ def attribute(run: Estimated, measured_s: float) -> Attribution:
     """
     found = run.cluster.total(f"{RUN}.step_time_s").to_dict()
     gap = measured_s - found["value"]
+    if abs(gap) < _NOTHING * found["value"]:
+        return Attribution(measured_s, found)
     able = [cause for cause in _causes(run) if cause.toward(gap) > 1e-4 * found["value"]]
     weights = [_weight(cause, gap, NOISE * found["value"]) for cause in able]
     total = sum(weights) or 1.0
@@ -236,7 +240,7 @@ _KERNELS = (
         "a faster attention kernel",
         -0.30,
         1.00,
-        "FlashAttention-2 reaches about half the rate of FlashAttention-3 on Hopper (arXiv:2407.08608)",
+        "FlashAttention-2 reaches about half the rate of FlashAttention-3 on H100 (arXiv:2407.08608)",
         "profile one layer; look which attention backend is loaded",
     ),
     (
@@ -245,7 +249,7 @@ _KERNELS = (
         "element-wise work is fused better",
         -0.40,
         1.00,
-        "unfused norms, activations and rotations move their operands twice",
+        "norms, activations and rotations move their operands once where they are fused, twice where not",
         "profile one layer; switch fusions or compilation on",
     ),
     (
@@ -334,7 +338,7 @@ def _around(parts: dict[str, float], step: float) -> Iterator[Cause]:
         "other_s",
         -parts.get("other_s", 0.0),
         0.10 * step,
-        "of production jobs the mean loses a tenth to them (arXiv:2505.05713)",
+        "up to a tenth is taken; what causes them in production jobs: arXiv:2505.05713",
         "log the step time of each rank before synchronisation; leave the slowest node out once",
     )
     yield Cause(
@@ -360,7 +364,7 @@ def _around(parts: dict[str, float], step: float) -> Iterator[Cause]:
 def _again(run: Estimated, options: dict[str, str], factors: dict[str, float] | None = None) -> float | None:
     """The step with the plan kept and something changed; None where that plan cannot be or does not fit."""
     asked = {**run.asked, **kept_plan(run), "dp": str(run.plan["dp"]), "recompute": run.plan["recompute"], **options}
-    if run.plan["gpus"] != run.spec.compute.gpus:
+    if run.plan["gpus"] != run.gpus:
         asked["gpus"] = str(run.plan["gpus"])
     try:
         other = estimate(asked, run.catalog, run.sets, {**run.factors, **(factors or {})}, quick=True)

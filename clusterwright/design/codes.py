@@ -82,7 +82,7 @@ FINDINGS = codes(
         "ESTIMATE-PLAN-INCONSISTENT",
         "error",
         "The degrees of the plan cannot all be meant",
-        "Tensor x pipeline x context x data parallelism is not the number of GPUs (or does not divide it), the heads do "
+        "Tensor x pipeline x context x data parallelism is not the number of GPUs or does not divide it, the heads do "
         "not divide by the tensor parallelism, the experts by the expert parallelism, there are more pipeline stages "
         "than layers, or the batch does not divide into whole micro-batches. The hint gives the nearest valid plans.",
     ),
@@ -90,8 +90,21 @@ FINDINGS = codes(
         "ESTIMATE-SERVER-ASSUMED",
         "warning",
         "No server of the catalogue carries this accelerator",
-        "Eight accelerators with a network card each are taken, the cards as fast as the fabric. An overlay can add the "
-        "server that is meant.",
+        "Eight accelerators with a network card each are taken, the cards as fast as the fabric. An overlay can add "
+        "the server that is meant.",
+    ),
+    Code(
+        "ESTIMATE-SERVER-DIFFERS",
+        "error",
+        "The server carries another accelerator",
+        "'--set compute.server=NAME' names a server that does not carry the accelerator of '--gpu'.",
+    ),
+    Code(
+        "ESTIMATE-NO-PEAK",
+        "error",
+        "The accelerator does not compute at this precision",
+        "The catalogue has no published peak of the accelerator at the precision asked for; the hint lists those that it "
+        "has.",
     ),
     Code(
         "ESTIMATE-WHAT-IF",

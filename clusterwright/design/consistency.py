@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from clusterwright.catalog import Catalog, ModelArchitecture
+from clusterwright.catalog import ModelArchitecture
 from clusterwright.design.codes import FINDINGS
 from clusterwright.domains.training import Job, legal_plans, shape_of
 from clusterwright.findings import Finding
@@ -21,18 +21,18 @@ _ACROSS = ("tp", "pp", "cp", "dp")
 """Degrees whose product is the number of GPUs; expert parallelism lies across them."""
 
 
-def inconsistencies(spec: Spec, degrees: Mapping[str, int], catalog: Catalog) -> list[Finding]:
+def inconsistencies(spec: Spec, degrees: Mapping[str, int], domain: int) -> list[Finding]:
     """Everything that contradicts in the degrees of a run's plan, with the nearest valid plans as hint.
 
     Args:
         spec: of the run; its own plan may be left out.
         degrees: those that are fixed, of ``tp pp cp ep dp``.
-        catalog: where the accelerator's scale-up domain is read.
+        domain: accelerators in a scale-up domain.
     """
-    train, gpus = spec.workloads[0].train, spec.compute.gpus
+    train = spec.workloads[0].train
+    gpus = train.gpus if train is not None else None
     if train is None or gpus is None or not degrees:
         return []
-    domain = int(catalog.get("accelerator", (spec.compute.accelerators or [""])[0])["scaleup_domain"])
     said = [
         *_product(degrees, gpus),
         *_tensor(degrees, train.architecture, domain),

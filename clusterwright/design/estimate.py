@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, Frame
-from clusterwright.design.asking import DEGREES, OPTIONS, machine_for, needed, placed, round_batch, spec_of
+from clusterwright.design.asking import DEGREES, OPTIONS, machine_for, needed, peakless, placed, round_batch, spec_of
 from clusterwright.design.candidates import Candidate
 from clusterwright.design.consistency import inconsistencies
 from clusterwright.design.doors import SIZE
@@ -68,6 +68,11 @@ class Estimated:
         return self.value("fits") > 0
 
     @property
+    def gpus(self) -> int:
+        """Accelerators that the run is given."""
+        return int(self.value("available_gpus"))
+
+    @property
     def plan(self) -> dict[str, Any]:
         """The plan: degrees, micro-batch, interleaving, recomputation in words."""
         return dict(self.plans[0]) if self.plans else {}
@@ -111,7 +116,7 @@ def estimate(
     batch = round_batch(spec)
     if batch is not None:
         spec = _understood({**asked, "global_batch": batch}, sets, catalog)
-    candidate, wider, found = machine_for(spec, catalog)
+    candidate, wider, found = machine_for(asked, spec, catalog)
     frame = Frame(1, intervals=not quick)
     for path, factor in (factors or {}).items():
         frame.vary(path, factor)
@@ -130,7 +135,7 @@ def estimate(
 
 def _understood(asked: Mapping[str, str], sets: Sequence[str], catalog: Catalog) -> Spec:
     """The spec of the run, or everything that is wrong with it at once."""
-    missing = needed(asked)
+    missing = needed(asked, catalog)
     try:
         spec = spec_of(asked, sets, catalog)
     except InputError as error:
@@ -139,20 +144,27 @@ def _understood(asked: Mapping[str, str], sets: Sequence[str], catalog: Catalog)
         if missing or other:
             raise InputError([*missing, *other, *(f for f in error.findings if _is_of_plan(f))]) from None
         free = {name: text for name, text in asked.items() if name not in DEGREES}
-        clashes = inconsistencies(spec_of(free, sets, catalog), _degrees(asked), catalog)
+        clashes = inconsistencies(spec_of(free, sets, catalog), _degrees(asked), _domain(asked, catalog))
         raise InputError(clashes or error.findings) from None
     if missing:
         raise InputError(missing)
-    clashes = inconsistencies(spec, _degrees(asked), catalog)
-    if clashes:
-        raise InputError(clashes)
+    train = spec.workloads[0].train
+    found = peakless(catalog.get("accelerator", asked["gpu"]), train.precision if train is not None else "bf16")
+    found += inconsistencies(spec, _degrees(asked), _domain(asked, catalog))
+    if found:
+        raise InputError(found)
     return spec
+
+
+def _domain(asked: Mapping[str, str], catalog: Catalog) -> int:
+    """Accelerators in a scale-up domain."""
+    return int(catalog.get("accelerator", asked["gpu"]).get("scaleup_domain", 1))
 
 
 def _is_of_plan(finding: Finding) -> bool:
     """A contradiction among the degrees themselves, which is said better with the nearest plans beside it."""
     plan = OPTIONS["tp"].rpartition(".")[0]
-    places = {f"--{name}" for name in DEGREES} | {f"--set {plan}"}
+    places = {f"--{name}" for name in DEGREES} | {"--micro-batch", "--recompute", f"--set {plan}"}
     return finding.code == "SPEC-CONTRADICTION" and str(finding.place) in places
 
 

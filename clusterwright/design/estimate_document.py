@@ -53,7 +53,7 @@ def estimate_document(
             "model": train.model,
             "parameters": run.value("parameters"),
             "gpu": run.candidate.accelerator,
-            "gpus": run.spec.compute.gpus,
+            "gpus": run.gpus,
             "server": run.candidate.server,
             "fabric": run.candidate.fabric,
             "precision": train.precision,

@@ -58,6 +58,8 @@ def launch(run: Estimated, framework: str) -> Launch:
         framework: a key of :data:`FRAMEWORKS`.
     """
     arguments, notes = FRAMEWORKS[framework](run)
+    if not run.fits:
+        notes.insert(0, "the law says that this plan does not fit the memory")
     known = known_arguments()[framework]
     project = f"{known['project']} {known['version']} ({known['date']})"
     return Launch(framework, project, arguments, _TEXTS[framework](run, arguments), notes)
@@ -146,7 +148,8 @@ def _megatron_text(run: Estimated, arguments: Mapping[str, Any]) -> str:
 
 def _bridge_text(run: Estimated, arguments: Mapping[str, Any]) -> str:
     nodes, each = _nodes(run)
-    head = f"torchrun --nnodes {nodes} --nproc-per-node {each} scripts/training/run_recipe.py --recipe RECIPE --mode pretrain"
+    script = "scripts/training/run_recipe.py --recipe RECIPE --mode pretrain"
+    head = f"torchrun --nnodes {nodes} --nproc-per-node {each} {script}"
     said = [shlex.quote(f"{name}={json.dumps(v) if not isinstance(v, str) else v}") for name, v in arguments.items()]
     return " \\\n  ".join([head, *said])
 

@@ -60,7 +60,8 @@ def what_if(base: Estimated, texts: Sequence[str]) -> list[WhatIf]:
     Raises:
         InputError: with everything that is wrong in any of them.
     """
-    changes, wrong = [], []
+    changes: list[Change] = []
+    wrong: list[Finding] = []
     for text in texts:
         try:
             changes.append(_understood(text, base))
@@ -114,7 +115,7 @@ def _understood(text: str, base: Estimated) -> Change:
         if not sign or not value:
             message = f"'{one.strip()}' is not KNOB=VALUE"
             wrong.append(FINDINGS["ESTIMATE-WHAT-IF"].at(f"--what-if {text}", message, "write it like micro_batch=2"))
-        elif name in OPTIONS:
+        elif name in OPTIONS or name == "gpu":
             options[name] = _scaled(name, value, base)
         elif knob in base.cluster.frame and knob not in base.cluster.frame.texts:
             factor = _factor(value)
@@ -132,9 +133,11 @@ def _understood(text: str, base: Estimated) -> Change:
 
 def _unknown(knob: str, text: str, base: Estimated) -> Finding:
     figures = [path for path in base.cluster.frame if path.startswith(("accelerator.", "server.", "fabric."))]
-    close = get_close_matches(knob.replace("-", "_"), [*OPTIONS, *figures], n=3, cutoff=0.5)
+    close = get_close_matches(knob.replace("-", "_"), ["gpu", *OPTIONS, *figures], n=3, cutoff=0.5)
     hint = (
-        f"did you mean {' or '.join(close)}?" if close else f"knobs: {', '.join(OPTIONS)}, or a figure times a factor"
+        f"did you mean {' or '.join(close)}?"
+        if close
+        else f"knobs: gpu, {', '.join(OPTIONS)}, or a figure times a factor"
     )
     return FINDINGS["ESTIMATE-WHAT-IF"].at(f"--what-if {text}", f"there is no knob '{knob}'", hint)
 
@@ -156,7 +159,7 @@ def _scaled(name: str, value: str, base: Estimated) -> str:
         return value
     train = base.train
     was = {
-        "gpus": float(base.spec.compute.gpus or 0),
+        "gpus": float(base.gpus),
         "sequence": float(train.sequence),
         "tokens": train.tokens,
         "global_batch": train.global_batch_sequences,

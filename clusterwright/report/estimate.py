@@ -60,7 +60,7 @@ def _head(document: Mapping[str, Any], ink: Ink) -> str:
 
 
 def plan_words(plan: Mapping[str, Any]) -> str:
-    """A plan in words: ``tp 2 x pp 8 x cp 2 x dp 32, 16 micro-batches of 1, 10 chunks a stage, recompute selective``."""
+    """A plan in words: ``tp 2 x pp 8 x cp 2 x dp 32, 16 micro-batches of 1, 10 chunks a stage, recompute none``."""
     across = " x ".join(f"{name} {plan[name]:,}" for name in ("tp", "pp", "cp", "dp"))
     experts = f", ep {plan['ep']}" if plan["ep"] > 1 else ""
     chunks = f", {plan['interleave']} chunks a stage" if plan.get("interleave", 1) > 1 else ""
@@ -212,6 +212,8 @@ def _attribution(found: Mapping[str, Any], ink: Ink, width: int) -> str:
     inside = "the measurement lies in the 80 % interval, so the run is not out of the ordinary"
     outside = "the measurement lies outside the 80 % interval: something differs from what is described here"
     said = inside if found["inside_interval"] else outside
+    if not found["causes"]:
+        return f"{ink('bold', head)}\n  {said}; there is no gap to explain"
     likely = [cause for cause in found["causes"] if cause["expected_fraction"] >= 0.005]
     rows = [
         [
