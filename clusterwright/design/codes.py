@@ -103,8 +103,8 @@ FINDINGS = codes(
         "ESTIMATE-NO-PEAK",
         "error",
         "The accelerator does not compute at this precision",
-        "The catalogue has no published peak of the accelerator at the precision asked for; the hint lists those that it "
-        "has.",
+        "The catalogue has no published peak of the accelerator at the precision asked for; the hint lists those "
+        "that it has.",
     ),
     Code(
         "ESTIMATE-WHAT-IF",

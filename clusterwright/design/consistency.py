@@ -59,13 +59,14 @@ def _product(degrees: Mapping[str, int], gpus: int) -> _Said:
     if not given:
         return
     product, words = prod(given.values()), " x ".join(f"{name} {degree:,}" for name, degree in given.items())
+    words += f" = {product:,}" if len(given) > 1 else ""
     place = f"--{next(reversed(given))}"
     if len(given) == len(_ACROSS) and product != gpus:
-        yield place, f"{words} = {product:,} is not the {gpus:,} GPUs"
+        yield place, f"{words} is not the {gpus:,} GPUs"
     elif product > gpus:
-        yield place, f"{words} = {product:,} is more than the {gpus:,} GPUs"
+        yield place, f"{words} is more than the {gpus:,} GPUs"
     elif gpus % product:
-        yield place, f"{words} = {product:,} does not divide the {gpus:,} GPUs"
+        yield place, f"{words} does not divide the {gpus:,} GPUs"
 
 
 def _tensor(degrees: Mapping[str, int], model: ModelArchitecture, domain: int) -> _Said:
@@ -121,26 +122,23 @@ def _feeding(spec: Spec, degrees: Mapping[str, int], gpus: int) -> _Said:
 
 
 def nearest_plans(job: Job, gpus: int, domain: int, degrees: Mapping[str, int], most: int = SHOWN) -> list[str]:
-    """The valid plans nearest to the degrees asked for, in words; distance is the sum of the doublings between.
+    """The valid values of the degrees asked for that are nearest to them, in words; the others stay to be searched.
 
-    Only plans that use all GPUs, if there are any; among equals those with the batch nearest to the one asked for come
-    first, then those with the least context and tensor parallelism.
+    Distance is the sum of the doublings between. Only plans that use all GPUs count, if there are any; among equals
+    come those that change the fewest degrees, then those with the batch nearest to the one asked for.
     """
     plans = legal_plans(job, gpus, domain)
     if np.any(plans.gpus == gpus):
         plans = plans.take(plans.gpus == gpus)
     if not len(plans):
         return []
-    away = np.zeros(len(plans))
+    away, changed = np.zeros(len(plans)), np.zeros(len(plans))
     for name, degree in degrees.items():
         away += np.abs(np.log2(getattr(plans, name) / degree))
+        changed += getattr(plans, name) != degree
     feeds = np.abs(plans.batch / job.batch - 1.0)
-    order = np.lexsort((plans.ep, plans.tp, plans.cp, np.round(feeds, 2), -plans.gpus, np.round(away, 6)))
-    rows = np.stack([getattr(plans, name)[order] for name in _DIMENSIONS], axis=1)
-    words = [_words(dict(zip(_DIMENSIONS, map(int, row), strict=True))) for row in rows[:2000]]
+    order = np.lexsort((plans.cp, np.round(feeds, 2), changed, np.round(away, 6)))
+    shown = [name for name in _DIMENSIONS if name in degrees]
+    rows = np.stack([getattr(plans, name)[order] for name in shown], axis=1)
+    words = [" x ".join(f"{n} {int(v):,}" for n, v in zip(shown, row, strict=True)) for row in rows]
     return list(dict.fromkeys(words))[:most]
-
-
-def _words(plan: Mapping[str, int]) -> str:
-    across = " x ".join(f"{name} {plan[name]:,}" for name in _ACROSS)
-    return across + (f", ep {plan['ep']:,}" if plan["ep"] > 1 else "")

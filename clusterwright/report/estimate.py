@@ -70,10 +70,9 @@ def plan_words(plan: Mapping[str, Any]) -> str:
 
 def _key(document: Mapping[str, Any], ink: Ink, width: int) -> str:
     rows = [_figure(words, name, document[name]) for words, name in _KEY if name in document]
-    tokens = f"Time for {number('tokens', document['run']['tokens'])} tokens"
-    if document["run"]["tokens"] >= 1e9:
-        tokens = f"Time for {document['run']['tokens'] / 1e12:.4g}T tokens"
-    rows.append(_figure(tokens, "compute_time_s", document["compute_time_s"]))
+    tokens = document["run"]["tokens"]
+    said = f"{tokens / 1e12:.3g}T" if tokens >= 1e12 else f"{tokens / 1e9:.3g}B" if tokens >= 1e9 else f"{tokens:,.0f}"
+    rows.append(_figure(f"Time for {said} tokens", "compute_time_s", document["compute_time_s"]))
     note = "80 % interval; the time is without failures and restarts"
     return text_table(["", "", note], rows, right=[1], width=width, ink=ink)
 
