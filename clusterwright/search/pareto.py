@@ -45,10 +45,10 @@ def _struck(unique: Floats) -> Bools:
     left = np.arange(len(unique))
     while len(left):
         first = unique[left[:BLOCK]]
-        no_worse = ~np.eye(len(first), len(left), dtype=bool)  # a row does not dominate itself
+        no_worse: Bools = ~np.eye(len(first), len(left), dtype=bool)  # a row does not dominate itself
         for column in range(unique.shape[1]):
             no_worse &= first[:, column, None] <= unique[left, column]
-        beaten = no_worse.any(axis=0)
+        beaten: Bools = np.asarray(no_worse.any(axis=0))
         result[left[beaten]] = True
         left = left[BLOCK:][~beaten[BLOCK:]]
     return result

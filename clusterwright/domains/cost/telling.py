@@ -1,204 +1,142 @@
-"""The cost room's table and findings."""
+"""What is worth saying about the money."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from datetime import date
-from typing import Any
 
-from clusterwright.catalog import Catalog
-from clusterwright.cluster import Cluster, Provenance
+from clusterwright.catalog import Catalog, Fact, Part
+from clusterwright.cluster import Cluster
 from clusterwright.domains.cost.findings import FINDINGS
-from clusterwright.domains.cost.sizing import CAPEX, OPEX, PROCUREMENTS
-from clusterwright.spec import Spec
+from clusterwright.domains.cost.lines import below, line_path
+from clusterwright.domains.cost.ownership import NEVER_S
+from clusterwright.domains.cost.sizing import CAPEX, TIERS
 from clusterwright.units import human
 
-__all__ = ["fill_money", "say"]
+__all__ = ["say"]
 
-WEEK_S = 7 * 86400.0
 STALE_DAYS = 180
-_LAYERS = {
-    "servers": "compute",
-    "switches": "network",
-    "cables": "network",
-    "storage": "storage",
-    "management": "management",
-    "racks": "facility",
-    "cooling": "facility",
-    "spare_parts": "spare parts",
-    "energy": "energy",
-    "building": "facility",
-    "colocation": "facility",
-    "staff": "staff",
-    "support": "support",
-    "spares": "spare parts",
-    "licences": "licences",
-    "object_storage": "storage",
-    "rented_storage": "storage",
-    "gpu_rent": "compute",
-    "gpu_reserved": "compute",
-    "egress": "network",
-}
-_LEADS = {"servers": ("gpu_lead_time_s", "nvl72_lead_time_s")}
+IMPORTANT = 0.1
+"""Share of the purchase from which a line is important."""
+_UNREAD = {"memory": "from memory", "estimate": "that is an estimate"}
+_KEY = "purchase_price_usd"
 
 
-def fill_money(cluster: Cluster, catalog: Catalog) -> None:
-    """The cost lines of every way of procurement; the lines of a way sum to its cost of ownership."""
-    table = cluster.tables["money"]
-    for way in PROCUREMENTS:
-        if way in ("buy", "colocate"):
-            for line in CAPEX:
-                _add(cluster, catalog, way, line, f"cost.lines.{line}_usd")
-            _add_residual(cluster, way)
-        elif not _offered(cluster, way):
-            continue
-        for line in OPEX[way]:
-            _add(cluster, catalog, way, line, f"cost.lines.{line}_usd_per_year")
-    lines = Provenance("law", law="cost.summed", inputs={"lines": [f"cost.lines.{c}_usd" for c in CAPEX]})
-    for column in ("capex_usd", "opex_usd_per_year", "total_usd", "low_usd", "high_usd"):
-        table.explain(column, lines)
+def say(cluster: Cluster, catalog: Catalog) -> None:
+    """Missing, unread and old prices; renting against owning; licences that are not counted."""
+    _say_missing(cluster)
+    _say_unchecked(cluster)
+    _say_stale(cluster, catalog)
+    _say_rent(cluster, catalog)
+    extra = cluster.value("cost.licences_not_counted_usd_per_year")
+    if cluster.value("cost.licence_usd_per_year") == 0 and extra > 0:
+        each = human("x_usd", cluster.value("cost.licence_list_usd_per_year"))
+        message = f"enterprise software at list price ({each} a GPU and year) would add {human('x_usd', extra)} a year"
+        hint = "it is not counted; set planning/software_licence_usd_per_year in an overlay to count it"
+        cluster.say(FINDINGS["COST-LICENCES"].at("cost.licences_not_counted_usd_per_year", message, hint))
 
 
-def _offered(cluster: Cluster, way: str) -> bool:
-    path = "cost.rent_usd_per_gpu_h" if way == "rent" else "cost.reserved_usd_per_gpu_h"
-    return cluster.value(path) > 0
-
-
-def _add(cluster: Cluster, catalog: Catalog, way: str, line: str, path: str) -> None:
-    yearly = path.endswith("_per_year")
-    estimate, times = cluster.total(path), cluster.value("cost.years") if yearly else 1.0
-    if estimate.high <= 0:
+def _say_missing(cluster: Cluster) -> None:
+    if cluster.value("cost.priced"):
         return
-    cluster.tables["money"].add(
-        line=line.replace("_", " "),
-        layer=_LAYERS[line],
-        procurement=way,
-        capex_usd=0.0 if yearly else estimate.value,
-        opex_usd_per_year=estimate.value if yearly else 0.0,
-        total_usd=estimate.value * times,
-        low_usd=estimate.low * times,
-        high_usd=estimate.high * times,
-        quantity=_quantity(cluster, line),
-        lead_time_weeks=_lead_weeks(cluster, catalog, line),
-        source=_source(cluster, path),
-    )
-
-
-def _add_residual(cluster: Cluster, way: str) -> None:
-    left = cluster.total("cost.residual_usd")
-    years = cluster.value("cost.years")
-    cluster.tables["money"].add(
-        line="resale",
-        layer="compute",
-        procurement=way,
-        capex_usd=0.0,
-        opex_usd_per_year=0.0,
-        total_usd=-left.value,
-        low_usd=-left.high,
-        high_usd=-left.low,
-        quantity=f"servers after {years:g} years",
-        lead_time_weeks=math.nan,
-        source=_source(cluster, "cost.residual_share"),
-    )
-
-
-def _quantity(cluster: Cluster, line: str) -> str:
-    """How many of what at which price."""
-    value = cluster.value
-    words = {
-        "servers": lambda: _times(
-            value("compute.nodes") + value("compute.spare_nodes"), "servers", value("cost.server_usd")
-        ),
-        "management": lambda: _times(value("management.nodes"), "nodes", value("cost.management_server_usd")),
-        "racks": lambda: _times(value("facility.racks"), "racks", value("cost.rack_usd")),
-        "staff": lambda: _times(value("cost.staff_fte"), "people", value("cost.staff_usd_per_year")),
-        "gpu_rent": lambda: f"{value('compute.gpus'):,.0f} GPUs x {value('cost.rent_usd_per_gpu_h'):.2f} USD/h",
-        "gpu_reserved": lambda: f"{value('compute.gpus'):,.0f} GPUs x {value('cost.reserved_usd_per_gpu_h'):.2f} USD/h",
-        "energy": lambda: f"{value('facility.energy_j_per_year') / 3.6e9:,.0f} MWh a year",
-        "building": lambda: (
-            f"{human('x_usd', value('cost.building_usd'))} over {value('cost.building_life_years'):g} years"
-        ),
-        "colocation": lambda: f"{value('facility.it_power_w') / 1e3:,.0f} kW of IT power",
+    pairs = {
+        "server": ("server.price_usd", "cost.server_usd"),
+        "switch": ("fabric.switch_price_usd", "cost.switch_usd"),
     }
-    return words[line]() if line in words else ""
+    pairs |= {
+        f"{tier} storage": (f"storage.{tier}.price_usd", f"cost.{tier}_block_usd")
+        for tier in TIERS
+        if cluster.value(f"storage.{tier}.systems") > 0
+    }
+    for what, (known, used) in pairs.items():
+        price = cluster.total(used)
+        if cluster.value(known) == 0 and price.value > 0:
+            message = (
+                f"the catalogue has no price for the {what}; {human('x_usd', price.value)} "
+                f"({human('x_usd', price.low)} to {human('x_usd', price.high)}) is estimated by class"
+            )
+            cluster.say(FINDINGS["COST-PRICE-MISSING"].at(used, message, "give a quote in an overlay"))
 
 
-def _times(count: float, what: str, price: float) -> str:
-    return (
-        f"{count:,.4g} {what} x {human('x_usd', price)}"
-        if count < 100
-        else f"{count:,.0f} {what} x {human('x_usd', price)}"
+def _say_unchecked(cluster: Cluster) -> None:
+    """Lines of the purchase that matter and whose price nobody read."""
+    whole = cluster.value("cost.capex_usd")
+    for line in CAPEX:
+        usd = cluster.value(line_path(line))
+        if usd < IMPORTANT * whole or whole <= 0:
+            continue
+        status = next((p.status for path, p in below(cluster.frame, line_path(line)) if "usd" in path), "")
+        if status in _UNREAD:
+            message = f"{line.replace('_', ' ')}, {usd / whole:.0%} of the purchase, stand on a price {_UNREAD[status]}"
+            cluster.say(FINDINGS["COST-PRICE-UNCHECKED"].at(line_path(line), message, "get a binding quote"))
+
+
+def _say_stale(cluster: Cluster, catalog: Catalog) -> None:
+    """Old purchase prices of the parts used, against the newest price of the catalogue: no clock is asked."""
+    newest = max((s.fact.date for s in catalog.stale("price", today=date.max, max_age_days=0)), default="")
+    today = _day(newest)
+    dated = [(part, fact, _day(fact.date)) for part, fact in _prices(cluster, catalog)]
+    known = [(part, fact, day) for part, fact, day in dated if day is not None]
+    old = [one for one in known if today is not None and (today - one[2]).days > STALE_DAYS]
+    if not old or today is None:
+        return
+    part, fact, day = min(old, key=lambda one: one[2])
+    months = (today - day).days / 30.4
+    message = (
+        f"older than {STALE_DAYS} days: {len(old)} of {len(known)} purchase prices; the oldest, of {part.title}, is of "
+        f"{fact.date}, {months:.0f} months before the newest price of the catalogue"
     )
+    cluster.say(FINDINGS["COST-PRICE-STALE"].at("cost.capex_usd", message, "see 'clusterwright catalog stale'"))
 
 
-def _lead_weeks(cluster: Cluster, catalog: Catalog, line: str) -> float:
-    if line not in _LEADS:
-        return math.nan
-    single, rack_scale = _LEADS[line]
-    key = rack_scale if cluster.value("server.system_nodes") > 1 else single
-    return catalog.planning(key).value / WEEK_S
+def _prices(cluster: Cluster, catalog: Catalog) -> Iterator[tuple[Part, Fact]]:
+    """The purchase prices of the catalogue that the design stands on."""
+    frame = cluster.frame
+    parts = [catalog.get("server", frame.text("compute.server"))]
+    fabric = catalog.get("fabric", frame.text("fabric.technology"))
+    if "switch" in fabric and cluster.value("fabric.all.leaf_switches") > 0:
+        parts.append(catalog.get("switch", fabric.text("switch")))
+    systems = [tier for tier in TIERS if cluster.value(f"storage.{tier}.systems") > 0]
+    parts += [catalog.get("storage", frame.text(f"storage.{tier}.system")) for tier in systems]
+    yield from ((part, part.fact(_KEY)) for part in parts if _KEY in part)
 
 
-def _source(cluster: Cluster, path: str, depth: int = 4) -> str:
-    """The first catalogue source below a figure."""
-    provenance = cluster.frame.figure(path).provenance
-    if provenance.kind == "catalog" and provenance.source:
-        return f"{provenance.source} [{provenance.status}]" if provenance.status else provenance.source
-    if provenance.kind != "law" or depth == 0:
-        return ""
-    refs: list[Any] = list(provenance.inputs.values())
-    paths = [p for ref in reversed(refs) for p in ([ref] if isinstance(ref, str) else ref)]
-    return next((found for p in paths if p in cluster.frame and (found := _source(cluster, p, depth - 1))), "")
+def _day(text: str) -> date | None:
+    """The first day of an ISO date that may lack day or month."""
+    pieces = text.split("-")
+    if not all(piece.isdigit() for piece in pieces):
+        return None
+    year, month, day = [int(piece) for piece in pieces] + [1] * (3 - len(pieces))
+    return date(year, month, day)
 
 
-def say(cluster: Cluster, spec: Spec, catalog: Catalog) -> None:
-    """Unchecked and old prices, missing offers, and when buying pays."""
-    server = catalog.get("server", cluster.frame.text("compute.server"))
-    accelerator = catalog.get("accelerator", cluster.frame.text("compute.accelerator"))
-    if "purchase_price_usd" in server:
-        fact = server.fact("purchase_price_usd")
-        if fact.status in ("memory", "estimate"):
-            message = f"the price of {server.title}, {human('x_usd', fact.value)}, is {_known(fact.status)}"
-            cluster.say(FINDINGS["COST-PRICE-UNCHECKED"].at("cost.server_usd", message, "get a binding quote"))
-    else:
-        price = human("x_usd", cluster.value("cost.server_usd"))
-        message = f"no price is known for {server.title}; {price} is estimated from its accelerators"
-        cluster.say(FINDINGS["COST-SERVER-ESTIMATED"].at("cost.server_usd", message, "give one in an overlay"))
-    _say_rent(cluster, accelerator.title)
-    _say_stale(cluster, catalog, {server.name, accelerator.name})
-
-
-def _known(status: str) -> str:
-    return {"memory": "from memory", "estimate": "an estimate"}[status]
-
-
-def _say_rent(cluster: Cluster, accelerator: str) -> None:
+def _say_rent(cluster: Cluster, catalog: Catalog) -> None:
     if cluster.value("cost.rentable") == 0:
-        message = f"the catalogue knows no rental offer for {accelerator}, so renting is not weighed"
+        title = catalog.get("accelerator", cluster.frame.text("compute.accelerator")).title
+        message = f"the catalogue knows no rental offer for {title}, so renting is not weighed"
         cluster.say(FINDINGS["COST-NO-RENTAL"].at("cost.rent_usd_per_gpu_h", message, "give an offer in an overlay"))
         return
     rent, pays = cluster.total("cost.rent_usd"), cluster.value("cost.breakeven_s")
-    when = f"after {human('x_s', pays)} of full use" if pays < 1e11 else "never, at these prices"
+    needed, filled = cluster.total("cost.breakeven_utilisation"), cluster.value("cost.runs_share")
+    when = f"after {human('x_s', pays)} of full use" if pays < NEVER_S else "never, at these prices"
+    range_said = f"{human('x_usd', rent.value)} ({human('x_usd', rent.low)} to {human('x_usd', rent.high)})"
     cluster.say(
         FINDINGS["COST-BREAK-EVEN"].at(
             "cost.breakeven_s",
-            f"renting for the runs of this spec alone costs {human('x_usd', rent.value)} "
-            f"({human('x_usd', rent.low)} to {human('x_usd', rent.high)}); buying pays {when}",
-            "buy only if the cluster stays busy for longer than that",
+            f"renting for the runs of this spec alone costs {range_said}; owning pays {when}, or when the GPUs work "
+            f"{needed.value:.0%} ({needed.low:.0%} to {needed.high:.0%}) of the operating years",
+            "own only what stays busy for longer than that",
         )
     )
-
-
-def _say_stale(cluster: Cluster, catalog: Catalog, names: set[str]) -> None:
-    """Old prices among the parts used, against the newest date of a price in the catalogue: no clock is asked."""
-    newest = max((s.fact.date for s in catalog.stale("price", today=date.max, max_age_days=0)), default="")
-    if len(newest) < 7:
-        return
-    today = date.fromisoformat(newest if len(newest) == 10 else f"{newest[:7]}-01")
-    old = [s for s in catalog.stale("price", today=today, max_age_days=STALE_DAYS) if s.part in names]
-    if old:
-        oldest = min(old, key=lambda s: s.fact.date)
-        message = (
-            f"{len(old)} prices of the parts used are older than {STALE_DAYS} days; the oldest is of {oldest.fact.date}"
+    owned = cluster.value("cost.buy") + cluster.value("cost.colocate") > 0
+    own = cluster.total("cost.own_tco_usd")
+    if owned and filled < needed.value and rent.value < own.value:
+        years = cluster.value("cost.years")
+        cluster.say(
+            FINDINGS["COST-RENT-CHEAPER"].at(
+                "cost.runs_share",
+                f"the runs of this spec fill {100 * filled:.2g} % of {years:g} years, owning needs {needed.value:.0%}: "
+                f"without other work, renting for them costs {range_said} instead of {human('x_usd', own.value)}",
+                "line up further work, rent first, or plan to let spare hours",
+            )
         )
-        cluster.say(FINDINGS["COST-PRICE-STALE"].at("cost.capex_usd", message, "see 'clusterwright catalog stale'"))
