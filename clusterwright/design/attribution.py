@@ -367,7 +367,7 @@ def _again(run: Estimated, options: dict[str, str], factors: dict[str, float] | 
     if run.plan["gpus"] != run.gpus:
         asked["gpus"] = str(run.plan["gpus"])
     try:
-        other = estimate(asked, run.catalog, run.sets, {**run.factors, **(factors or {})}, quick=True)
+        other = estimate(asked, run.catalog, run.sets, {**run.factors, **(factors or {})}, quick=True, rounds=True)
     except InputError:
         return None
     same = all(other.plan.get(name) == run.plan.get(name) for name in ("dp", "interleave"))

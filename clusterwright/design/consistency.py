@@ -21,13 +21,14 @@ _ACROSS = ("tp", "pp", "cp", "dp")
 """Degrees whose product is the number of GPUs; expert parallelism lies across them."""
 
 
-def inconsistencies(spec: Spec, degrees: Mapping[str, int], domain: int) -> list[Finding]:
+def inconsistencies(spec: Spec, degrees: Mapping[str, int], domain: int, *, rounds: bool = False) -> list[Finding]:
     """Everything that contradicts in the degrees of a run's plan, with the nearest valid plans as hint.
 
     Args:
         spec: of the run; its own plan may be left out.
         degrees: those that are fixed, of ``tp pp cp ep dp``.
         domain: accelerators in a scale-up domain.
+        rounds: let the batch be rounded to whole micro-batches.
     """
     train = spec.workloads[0].train
     gpus = train.gpus if train is not None else None
@@ -39,7 +40,7 @@ def inconsistencies(spec: Spec, degrees: Mapping[str, int], domain: int) -> list
         *_pipeline(degrees, train.architecture),
         *_experts(degrees, train.architecture, gpus),
         *_context(degrees, train.sequence),
-        *_feeding(spec, degrees, gpus),
+        *(() if rounds else _feeding(spec, degrees, gpus)),
     ]
     if not said:
         return []

@@ -99,6 +99,7 @@ def estimate(
     factors: Mapping[str, float] | None = None,
     *,
     quick: bool = False,
+    rounds: bool = False,
 ) -> Estimated:
     """Work out one run.
 
@@ -107,15 +108,16 @@ def estimate(
         catalog: what can be had.
         sets: ``path=value`` laid over the spec of the run.
         factors: figures to multiply, path to factor: the what-if.
-        quick: leave out intervals and the plans side by side.
+        quick: leave out intervals.
+        rounds: let the batch be rounded to whole micro-batches even where every degree is fixed.
 
     Raises:
         InputError: with everything that is wrong; a plan that cannot be comes with the nearest ones that can.
     """
-    spec = _understood(asked, sets, catalog)
+    spec = _understood(asked, sets, catalog, rounds)
     batch = round_batch(spec)
     if batch is not None:
-        spec = _understood({**asked, "global_batch": batch}, sets, catalog)
+        spec = _understood({**asked, "global_batch": batch}, sets, catalog, rounds)
     candidate, wider, found = machine_for(asked, spec, catalog)
     frame = Frame(1, intervals=not quick)
     for path, factor in (factors or {}).items():
@@ -133,7 +135,7 @@ def estimate(
     return Estimated(dict(asked), tuple(sets), spec, candidate, wider, cluster, dict(factors or {}))
 
 
-def _understood(asked: Mapping[str, str], sets: Sequence[str], catalog: Catalog) -> Spec:
+def _understood(asked: Mapping[str, str], sets: Sequence[str], catalog: Catalog, rounds: bool) -> Spec:
     """The spec of the run, or everything that is wrong with it at once."""
     missing = needed(asked, catalog)
     try:
@@ -144,13 +146,13 @@ def _understood(asked: Mapping[str, str], sets: Sequence[str], catalog: Catalog)
         if missing or other:
             raise InputError([*missing, *other, *(f for f in error.findings if _is_of_plan(f))]) from None
         free = {name: text for name, text in asked.items() if name not in DEGREES}
-        clashes = inconsistencies(spec_of(free, sets, catalog), _degrees(asked), _domain(asked, catalog))
+        clashes = inconsistencies(spec_of(free, sets, catalog), _degrees(asked), _domain(asked, catalog), rounds=rounds)
         raise InputError(clashes or error.findings) from None
     if missing:
         raise InputError(missing)
     train = spec.workloads[0].train
     found = peakless(catalog.get("accelerator", asked["gpu"]), train.precision if train is not None else "bf16")
-    found += inconsistencies(spec, _degrees(asked), _domain(asked, catalog))
+    found += inconsistencies(spec, _degrees(asked), _domain(asked, catalog), rounds=rounds)
     if found:
         raise InputError(found)
     return spec

@@ -93,7 +93,8 @@ def _worked_out(base: Estimated, change: Change) -> WhatIf:
     best = estimate(asked, base.catalog, base.sets, factors)
     kept, why = None, ""
     try:
-        kept = estimate({**base.asked, **kept_plan(base), **_without_dp(asked)}, base.catalog, base.sets, factors)
+        same = {**base.asked, **kept_plan(base), **_without_dp(asked)}
+        kept = estimate(same, base.catalog, base.sets, factors, rounds=True)
     except InputError as error:
         why = error.findings[0].message
     return WhatIf(change, kept, best, why)

@@ -197,6 +197,15 @@ def test_a_change_that_is_searched_anew_is_never_slower_than_with_the_plan_kept(
         assert one.best.value("step_time_s") <= 1.05 * one.kept.value("step_time_s")  # awkward plans are put back 5 %
 
 
+def test_a_plan_that_rounds_the_batch_can_be_kept(catalog: Catalog) -> None:
+    asked = {"model": "llama-3-8b", "gpu": "h100", "gpus": "96", "global_batch": "500"}
+    base = estimate(asked, catalog)
+    assert base.plan["batch_sequences"] != 500  # 96 GPUs do not divide 500 sequences
+    (slower,) = what_if(base, ["recompute=full"])
+    assert slower.kept is not None
+    assert slower.kept.value("step_time_s") > base.value("step_time_s")
+
+
 def test_unknown_knobs_and_values_are_said_all_at_once(run: Estimated) -> None:
     with pytest.raises(InputError) as caught:
         what_if(run, ["micro_bacth=2", "accelerator.memory_bytes=3", "gpus", "tp=3"])
