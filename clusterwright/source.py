@@ -137,6 +137,8 @@ def read_yaml(path: Path, text: str | None = None) -> Document:
             document.problems.append(Problem("empty", Place(document.file), "holds no value"))
         return document
     document.value = _Builder(document).build(root, (), 0)
+    if document.value is None and not document.problems:
+        document.problems.append(Problem("empty", Place(document.file), "holds no value"))
     return document
 
 

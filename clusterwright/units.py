@@ -370,6 +370,8 @@ def unit_of(key: str) -> str:
     name = key.rsplit(".", 1)[-1]
     if name == "tokens_per_s":
         return "token/s"
+    if name.endswith("usd_per_tflops"):
+        return "USD/(TFLOP/s)"
     if name.startswith("tflops") or name.endswith("_tflops"):
         return "TFLOP/s"
     for suffix in sorted(_SUFFIXES, key=len, reverse=True):

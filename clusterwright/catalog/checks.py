@@ -20,7 +20,7 @@ __all__ = ["ENTRY_KEYS", "OFFERS", "check_part", "dimensions"]
 
 ENTRY_KEYS = ("v", "low", "high", "source", "status", "date", "note", "also", "title")
 """What a value written as a mapping may hold."""
-OFFERS = ("on-demand", "reserved", "spot", "index")
+OFFERS = ("on-demand", "reserved", "block", "spot", "index")
 """Kinds of rental offers."""
 
 Where = Callable[[tuple[str, ...]], Place]

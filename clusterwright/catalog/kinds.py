@@ -148,6 +148,7 @@ _ACCELERATORS = Kind(
     (
         _text("vendor", "who makes it", required=True),
         _YEAR,
+        _text("market", "the only market that it is made for; sold everywhere when absent"),
         _text("form_factor", "module or card, and cooling where it is fixed"),
         _q("memory", "memory_bytes", "high-bandwidth memory", required=True),
         _q("memory_bandwidth", "memory_bandwidth_bytes_s", "memory bandwidth", required=True),

@@ -23,7 +23,8 @@ class Rental:
     Attributes:
         name: of the offer in the catalogue.
         provider: who offers it.
-        kind: ``on-demand``, ``reserved``, ``spot`` or ``index`` (an average of many offers).
+        kind: ``on-demand``, ``reserved`` (a contract of a year or more), ``block`` (days or weeks, booked ahead),
+            ``spot`` or ``index`` (an average of many offers).
         usd_per_gpu_h: price of one accelerator for an hour, also where an instance of many is offered.
         low: lower end where a range is published.
         high: upper end where a range is published.

@@ -168,21 +168,63 @@ def main(args: Sequence[str] | None = None) -> int:
         args: the words after ``clusterwright``; those of this process by default.
     """
     words = list(sys.argv[1:] if args is None else args)
+    _open_closed_streams()
     try:
-        result = program.main(words, prog_name="clusterwright", standalone_mode=False)
-        code = result if isinstance(result, int) and not isinstance(result, bool) else 0
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        code = _outcome(words)
+    except KeyboardInterrupt:
         code = 130
-    except Exception as error:
-        from clusterwright.cli.failures import answer
-
-        code = answer(error, words)
+    if code == 130 and args is None:
+        _leave(code)
     with suppress(BrokenPipeError):
         sys.stdout.flush()
         return code
     _silence_stdout()
     return code
+
+
+def _outcome(words: list[str]) -> int:
+    """Run the words; every outcome but an interruption of the answer itself becomes an exit code."""
+    try:
+        _need_text(words)
+        result = program.main(words, prog_name="clusterwright", standalone_mode=False)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return 130
+    except MemoryError:
+        click.echo("CLI-WORLD not enough memory\n  hint: give the process more, or ask for a smaller cluster", err=True)
+        return 3
+    except Exception as error:
+        from clusterwright.cli.failures import answer
+
+        return answer(error, words)
+    return result if isinstance(result, int) and not isinstance(result, bool) else 0
+
+
+def _need_text(words: Sequence[str]) -> None:
+    """Refuse words that are not text: they could be put neither into a file nor into an answer."""
+    for word in words:
+        if any("\ud800" <= c <= "\udfff" for c in word):
+            shown = word.encode(errors="surrogateescape").decode(errors="replace")
+            raise click.UsageError(f"'{shown}' is not UTF-8 text")
+
+
+def _open_closed_streams() -> None:
+    """Where the caller closed stdout or stderr, Python has none; what is written there is then lost, and no bug."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+
+
+def _leave(code: int) -> None:
+    """End the process at once.
+
+    Python ends by the signal itself, not by the exit code, when an interruption once passed through an ``exec``, as
+    the standard library uses while it makes data classes.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _silence_stdout() -> None:

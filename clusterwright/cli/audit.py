@@ -36,8 +36,8 @@ def command(
     """Judge claims about a cluster: holds, does not hold, contradicts another claim.
 
     The spec describes the cluster that a proposal is about; its 'claims' hold what the proposal says. Each claim is
-    held against the laws and against the other claims, with the arithmetic. Nothing is written. Ends with exit code
-    1 when a claim is refused.
+    held against the laws and against the other claims, with the arithmetic. A claim names a figure by its path;
+    'clusterwright explain RUN' lists them. Nothing is written. Ends with exit code 1 when a claim is refused.
     """
     from clusterwright.design import design
 

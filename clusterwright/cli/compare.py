@@ -30,7 +30,7 @@ def command(runs: tuple[Path, ...], threshold: float, output: str, overlays: tup
 
     Each RUN is a run folder, a cluster.json, or a spec, which is then designed without writing anything. The table
     shows the figures that decide; -o json and -o csv list every figure that differs between the first and each of
-    the others.
+    the others. Overlays are laid over specs only, and over all of them: to see what one changes, compare run folders.
     """
     from clusterwright.cluster import diff
 

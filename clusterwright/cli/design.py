@@ -44,7 +44,7 @@ def command(
 
     Weighs the options that the spec allows, works out the best one in every layer, and writes it to a run folder
     that 'explain', 'report' and 'compare' open. Ends with exit code 1 when nothing holds every limit; then the
-    binding limit and the cheapest ways out are said.
+    binding limit and the ways out are said, fewest changes first.
     """
     from clusterwright.cluster import dumps, write_run
     from clusterwright.design import design, design_document, dump_document

@@ -40,14 +40,26 @@ def command(name: str, example: str | None, listed: bool) -> None:
     text = _renamed(_text_of(example), path.stem)
     _check(text, path)
     try:
-        with path.open("x", encoding="utf-8") as stream:
-            stream.write(text)
+        _write(path, text)
     except FileExistsError:
         raise _refused("SPEC-EXISTS", path, "is there already", "give another name, or remove the file first") from None
     except (FileNotFoundError, NotADirectoryError):
         raise _refused("SPEC-NO-FOLDER", path.parent, "is no folder to write to", "make it first") from None
     click.echo(str(path))
     click.echo(f"now edit it, then: clusterwright check {path}", err=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a new file, whole or not at all."""
+    stream = path.open("xb")
+    try:
+        with stream:
+            stream.write(text.encode())
+    except BaseException as error:
+        path.unlink()
+        if isinstance(error, OSError):
+            error.filename = str(path)
+        raise
 
 
 def _headline(path: Path) -> str:

@@ -120,11 +120,11 @@ def open_spec(path: str | Path, sets: Sequence[str] = (), catalog: Catalog | Non
 
 
 def wants_color() -> bool | None:
-    """Colour as ``--color`` says, else none where ``NO_COLOR`` is set, else None: as the terminal is."""
+    """Colour as ``--color`` says, else none with ``NO_COLOR`` or ``TERM=dumb``, else None: as the terminal is."""
     context = click.get_current_context(silent=True)
     if context is not None and context.color is not None:
         return context.color
-    return False if os.environ.get("NO_COLOR") else None
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
 def say(findings: Iterable[Finding]) -> None:
@@ -137,11 +137,17 @@ def say(findings: Iterable[Finding]) -> None:
     for finding in findings:
         if quiet and finding.severity != "error":
             continue
-        where = f"{finding.place} " if str(finding.place) else ""
+        where = f"{_printable(str(finding.place))} " if str(finding.place) else ""
         code = click.style(finding.code, fg=_COLORS[finding.severity], bold=True)
-        click.echo(f"{where}{code} {finding.message}", err=True, color=wants_color())
+        click.echo(f"{where}{code} {_printable(finding.message)}", err=True, color=wants_color())
         if finding.hint:
-            click.echo(f"  {click.style('hint:', dim=True)} {finding.hint}", err=True, color=wants_color())
+            hint = f"  {click.style('hint:', dim=True)} {_printable(finding.hint)}"
+            click.echo(hint, err=True, color=wants_color())
+
+
+def _printable(text: str) -> str:
+    """The text without what a terminal would obey; the name of a file may hold anything."""
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 # --- data to stdout ---

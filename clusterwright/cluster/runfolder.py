@@ -6,13 +6,14 @@ place and swapped in by renames; a folder whose files no longer match its manife
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clusterwright import __version__
@@ -37,6 +38,13 @@ FINDINGS = codes(
         "The output cannot be written",
         "The folder cannot be created or written (permissions, a full disk, a file in its place). Nothing was changed.",
     ),
+    Code(
+        "RUN-PLACE",
+        "error",
+        "That place cannot hold a run",
+        "A run folder is replaced as a whole, so it can be neither a file nor the current folder nor one above it. "
+        "Nothing was changed; name a folder of its own with --out.",
+    ),
     Code("RUN-NOT-FOUND", "error", "No run there", "The path holds no run: no cluster.json and no manifest."),
 )
 
@@ -44,36 +52,37 @@ FINDINGS = codes(
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
     """Replace the run folder ``folder`` by ``files`` and their manifest, atomically.
 
+    A link is followed: the folder that it names is replaced, and the link stays.
+
     Raises:
-        InputError: the folder is there and was edited, or is not a run folder.
+        InputError: the folder is there and was edited, or is not a run folder, or cannot be one.
         WorldError: it cannot be written; then nothing was changed.
     """
-    changed = edited_files(folder)
-    if changed:
-        raise InputError(
-            FINDINGS["RUN-EDITED"].at(
-                str(folder),
-                f"holds files that this program did not write: {', '.join(changed[:5])}",
-                "choose another folder with --out, or remove this one",
+    place = _place(folder)
+    with _writable(folder), _alone(place):
+        changed = edited_files(place)
+        if changed:
+            raise InputError(
+                FINDINGS["RUN-EDITED"].at(
+                    str(folder),
+                    f"holds files that this program did not write: {', '.join(changed[:5])}",
+                    "choose another folder with --out, or remove this one",
+                )
             )
-        )
-    with _writable(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        made = Path(tempfile.mkdtemp(prefix=_prefix(place), dir=place.parent))
         try:
             _fill(made, files)
-            _swap(made, folder)
+            _swap(made, place)
         finally:
             shutil.rmtree(made, ignore_errors=True)
 
 
 def add_file(folder: Path, name: str, data: bytes) -> None:
     """Write one more file into a run folder, atomically, and enter it in the manifest."""
-    with _writable(folder):
+    with _writable(folder), _alone(folder):
         manifest = read_manifest(folder)
-        recorded = manifest.get(name)
         target = folder / name
-        if target.exists() and recorded != _digest(target.read_bytes()):
+        if target.exists() and not _is_written(target, manifest.get(name)):
             hint = "write it elsewhere with --out"
             raise InputError(FINDINGS["RUN-EDITED"].at(str(target), "was edited since it was written", hint))
         _write_atomically(target, data)
@@ -82,25 +91,60 @@ def add_file(folder: Path, name: str, data: bytes) -> None:
 
 
 def edited_files(folder: Path) -> list[str]:
-    """Names in ``folder`` that differ from its manifest or are not in it; empty when it does not exist or is empty."""
-    if not folder.exists():
-        return []
+    """Names in ``folder`` that differ from its manifest or are not in it, links and devices among them.
+
+    Empty when the folder does not exist or is empty. A strange folder may hold millions of files, so the search ends
+    at the first :data:`MOST_NAMED`.
+    """
     if not folder.is_dir():
-        return [folder.name]
-    present = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if not p.is_dir()}
-    if not present:
-        return []
-    recorded = read_manifest(folder)
-    return sorted(
-        name for name, path in present.items() if name != MANIFEST and recorded.get(name) != _digest(path.read_bytes())
-    )
+        return [folder.name] if folder.exists() else []
+    recorded, found = read_manifest(folder), list[str]()
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if (path.is_dir() and not path.is_symlink()) or name == MANIFEST or _is_written(path, recorded.get(name)):
+            continue
+        found.append(name)
+        if len(found) >= MOST_NAMED:
+            break
+    return sorted(found)
+
+
+MOST_NAMED = 100
+"""Edited files that are looked for; one is enough to refuse."""
+
+
+def _is_written(path: Path, digest: str | None) -> bool:
+    """True for a plain file with that sha256; nothing else is opened, for a pipe would never end."""
+    return digest is not None and path.is_file() and not path.is_symlink() and digest == _digest(path.read_bytes())
+
+
+def _place(folder: Path) -> Path:
+    """Where the run folder truly lies; refuses what cannot be replaced as a whole."""
+    with _writable(folder):
+        try:
+            real, here = folder.resolve(), Path.cwd()
+        except RuntimeError:  # Python before 3.13 says so of a link to itself
+            real, here = folder, folder
+    if real.is_symlink():
+        raise _refused(folder, "is a link to itself")
+    if real.exists() and not real.is_dir():
+        raise _refused(folder, "is a file")
+    if real == here or real in here.parents:
+        raise _refused(folder, "is the current folder, or one above it")
+    return real
+
+
+def _refused(folder: Path, said: str) -> InputError:
+    return InputError(FINDINGS["RUN-PLACE"].at(str(folder), said, "name a folder of its own with --out"))
 
 
 def read_manifest(folder: Path) -> dict[str, str]:
     """File name -> sha256; empty when there is no readable manifest."""
+    if not (folder / MANIFEST).is_file():
+        return {}
     try:
         files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return {str(name): str(digest) for name, digest in files.items()} if isinstance(files, dict) else {}
 
@@ -112,6 +156,19 @@ def _digest(data: bytes) -> str:
 def _manifest_bytes(files: Mapping[str, str]) -> bytes:
     document = {"schema": "clusterwright/manifest/1", "version": __version__, "files": dict(sorted(files.items()))}
     return (json.dumps(document, indent=1) + "\n").encode()
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait for other runs that write beside ``folder``, by a lock on the folder around it; it leaves no file."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    around = os.open(folder.parent, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(around, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(around)
 
 
 def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -128,15 +185,22 @@ def _swap(made: Path, folder: Path) -> None:
     if not folder.exists():
         made.rename(folder)
         return
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent)) / "old"
-    folder.rename(aside)
+    aside = Path(tempfile.mkdtemp(prefix=_prefix(folder) + "old.", dir=folder.parent)) / "old"
     try:
-        made.rename(folder)
-    except BaseException:
-        aside.rename(folder)
-        raise
+        folder.rename(aside)
+        try:
+            made.rename(folder)
+        except BaseException:
+            with suppress(OSError):
+                aside.rename(folder)
+            raise
     finally:
         shutil.rmtree(aside.parent, ignore_errors=True)
+
+
+def _prefix(folder: Path) -> str:
+    """Of the names of what is made beside ``folder``; cut, for a name may have 255 bytes."""
+    return f".{folder.name[:40]}."
 
 
 def _write_atomically(target: Path, data: bytes) -> None:

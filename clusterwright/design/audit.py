@@ -118,6 +118,11 @@ def _relation(path: str, cluster: Cluster) -> _Relation | None:
     if path in ("facility.meter_power_w", "facility.it_power_w") and "facility.pue" in frame:
         factor = cluster.value("facility.pue") if path.endswith("it_power_w") else 1.0
         return _Relation("power", lambda v: v * factor, "power at the meter", "facility.meter_power_w")
+    if path == "facility.rack_power_w" and "compute.nodes_per_rack" in frame and "server.power_w" in frame:
+        all_nodes_w = cluster.value("compute.nodes") * cluster.value("server.power_w")
+        return _Relation(
+            "racks", lambda v: all_nodes_w / v if v else math.inf, "compute racks", "facility.compute_racks", True
+        )
     if path in ("facility.compute_racks", "compute.nodes_per_rack") and "compute.nodes" in frame:
         nodes = cluster.value("compute.nodes")
         falling = path == "compute.nodes_per_rack"
@@ -169,7 +174,7 @@ def _sums(
     """What the claim means in the common figure and for a run's length, and how the others contradict it."""
     mine = relations[i]
     if mine is None:
-        return _per_gpu(claims[i], cluster)
+        return [*_state(claims[i], cluster), *_per_gpu(claims[i], cluster)]
     said = []
     low, high = mine.of((claims[i].low, claims[i].high))
     if mine.key != claims[i].path:
@@ -192,12 +197,29 @@ def _speed_words(claim: Claim, mine: _Relation, meant: Range, cluster: Cluster) 
         speed = meant[1] if math.isfinite(meant[1]) else meant[0]
         said.append(f"At that rate {flop * 1e12:.3g} FLOP take {human('x_s', flop / speed)}.")
     else:
-        peak = cluster.value(f"{prefix}.peak_flops") / 1e12
+        peak, ettr = cluster.value(f"{prefix}.peak_flops") / 1e12, cluster.value(f"{prefix}.ettr")
         need = meant[0] if meant[0] > 0 else meant[1]
-        said.append(f"That needs {human('tflops', need / gpus)} per GPU sustained, an MFU of {need / gpus / peak:.1%}.")
+        mfu = need / gpus / peak
+        said.append(
+            f"That needs {human('tflops', need * ettr / gpus)} per GPU on average, failures included (an MFU of "
+            f"{mfu * ettr:.1%}), which is {human('tflops', need / gpus)} ({mfu:.1%}) while it runs."
+        )
     if claim.path.endswith("cluster_tflops") and meant[0] > 0:
         said.append(f"Over {gpus:,.0f} GPUs that is {human('tflops', meant[0] / gpus)} each.")
     return said
+
+
+def _state(claim: Claim, cluster: Cluster) -> list[str]:
+    """Weights are the small part: what training keeps besides."""
+    prefix, _, name = claim.path.partition("].")
+    state = f"{prefix}].checkpoint_bytes"
+    if name != "weights_bytes" or state not in cluster.frame:
+        return []
+    total = cluster.total(state)
+    return [
+        f"That is the weights alone; with the optimiser's state a checkpoint has {human('x_bytes', total.value)} "
+        f"({human('x_bytes', total.low)} to {human('x_bytes', total.high)})."
+    ]
 
 
 def _per_gpu(claim: Claim, cluster: Cluster) -> list[str]:

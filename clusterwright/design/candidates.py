@@ -153,7 +153,9 @@ def _trains(server: Part, catalog: Catalog, spec: Spec) -> bool:
 
 
 def _current(accelerator: Part, spec: Spec) -> bool:
-    """Offered when nobody names a part: recent, and able to train with the models' memory."""
+    """Offered when nobody names a part: recent, sold where the sites are, and able to train with the models' memory."""
+    if "market" in accelerator and not all(accelerator.text("market") in site.region for site in spec.sites):
+        return False
     return accelerator["launch_year"] >= FIRST_YEAR_OFFERED and accelerator["scaleup_domain"] >= 8
 
 
@@ -162,8 +164,9 @@ def feasible_fabrics(spec: Spec, catalog: Catalog, server: Part, *, lifted: bool
 
     A technology named by the spec is the only one, unless ``lifted``: then it gives way where it does not fit.
     """
-    nic = server["nic_rate_bytes_s"]
+    nic, speaks = server["nic_rate_bytes_s"], _protocols(server, catalog)
     sold = [f for f in catalog.parts("fabric") if "switch" in f and "buy" in f.text("procurement")]
+    sold = [f for f in sold if f.text("protocol") in speaks]
     fitting = sorted(
         (f for f in sold if math.isclose(f["link_rate_bytes_s"], nic, rel_tol=0.01)),
         key=lambda f: (f["latency_s"], f.name),
@@ -173,6 +176,14 @@ def feasible_fabrics(spec: Spec, catalog: Catalog, server: Part, *, lifted: bool
         if not lifted or named in {f.name for f in fitting}:
             return [named]
     return [f.name for f in fitting]
+
+
+def _protocols(server: Part, catalog: Catalog) -> tuple[str, ...]:
+    """What the server's network cards speak; cards built into the accelerator speak Ethernet."""
+    if "nic" not in server:
+        return ("ethernet",)
+    spoken = catalog.get("nic", server.text("nic")).text("protocol")
+    return ("infiniband", "ethernet") if spoken == "both" else (spoken,)
 
 
 def _counts(spec: Spec, catalog: Catalog, server: Part, accelerator: Part, *, lifted: bool) -> list[int]:

@@ -53,6 +53,9 @@ def _representatives(weighing: Weighing) -> list[int]:
     lifts = np.array([len(c.lifts) for c in weighing.candidates], dtype=np.float64)
     order = np.lexsort((weighing.score, (~weighing.feasible).astype(np.float64), lifts))
     picked: dict[int, None] = {weighing.winner: None}
+    free = np.flatnonzero(~weighing.asked & weighing.feasible)
+    if len(free):
+        picked[int(free[np.argmin(weighing.cost[free])])] = None
     seen: set[tuple[str, Any]] = set()
     for i in (int(i) for i in order):
         fresh = _axes(i, weighing) - seen

@@ -10,7 +10,7 @@ FINDINGS = codes(
         "error",
         "No option holds every limit",
         "None of the options that the spec allows holds all limits. The finding names the binding limit; the "
-        "relaxations say what would have to give, cheapest first.",
+        "relaxations say what would have to give, fewest changes first, each with its cost.",
     ),
     Code(
         "DESIGN-LIMIT-BROKEN",

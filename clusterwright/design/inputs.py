@@ -185,11 +185,11 @@ def _give_fabric(frame: Frame, candidates: Sequence[Candidate], spec: Spec, cata
 
 
 def _give_prices(frame: Frame, accelerators: _Column) -> None:
-    """Rental $/GPU-h by way of procurement: the median of the recent offers, the lowest and highest as interval."""
+    """Rental $/GPU-h by way of procurement: the market's price, the lowest and highest recent offer as interval."""
     for path, way in (("cost.rent_usd_per_gpu_h", "rent"), ("cost.reserved_usd_per_gpu_h", "reserved")):
         offers = [_recent(part, way) for part in accelerators.unique]
         prices = [sorted(r.usd_per_gpu_h for r in several) for several in offers]
-        middle = np.array([float(np.median(p)) if p else 0.0 for p in prices])[accelerators.index]
+        middle = np.array([_market(several) for several in offers])[accelerators.index]
         low = np.array([p[0] if p else 0.0 for p in prices])[accelerators.index]
         high = np.array([p[-1] if p else 0.0 for p in prices])[accelerators.index]
         note = "; ".join(f"{r.provider} {r.usd_per_gpu_h:g} USD ({r.kind}, {r.date})" for r in offers[0])
@@ -197,6 +197,13 @@ def _give_prices(frame: Frame, accelerators: _Column) -> None:
         titles = "; ".join(dict.fromkeys(r.source.title for r in offers[0]))
         origin = Provenance("catalog", place=place, source=titles, note=note)
         frame.give(path, middle, origin, low=low, high=high)
+
+
+def _market(offers: Sequence[Rental]) -> float:
+    """The price of the market: the median of its indices, which average many offers; else of the offers; 0 without."""
+    indices = [r.usd_per_gpu_h for r in offers if r.kind == "index"]
+    prices = indices or [r.usd_per_gpu_h for r in offers]
+    return float(np.median(prices)) if prices else 0.0
 
 
 def _recent(part: Part, way: str) -> list[Rental]:

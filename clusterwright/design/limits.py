@@ -59,8 +59,8 @@ def _rented(frame: Frame) -> Bools:
 
 
 def committed(frame: Frame) -> Floats:
-    """What a budget is held against: purchase of what is bought, or the rent of the run."""
-    rent = frame["cost.rent_usd"]
+    """What a budget is held against: the purchase of what is bought, or the rent over the operating years."""
+    rent = frame["cost.tco_usd"]
     bought = np.where(frame["cost.colocate"] > 0, frame["cost.colocate_capex_usd"], frame["cost.capex_usd"])
     return np.where(_rented(frame), rent, bought)
 
@@ -118,10 +118,10 @@ def _site_limits(spec: Spec) -> Iterator[Limit]:
 
 def _physical_limits(spec: Spec) -> Iterator[Limit]:
     yield Limit("fabric within three tiers", "fabric.fits", 1.0, False, "", "")
-    yield Limit("racks tall enough", "facility.rack_fits", 1.0, False, "", "compute.nodes_per_rack", True)
+    yield Limit("racks tall enough", "facility.rack_fits", 1.0, False, "", "", True)
     yield Limit("the part is offered for rent", "cost.procurable", 1.0, False, "", "")
     for i, site in enumerate(spec.sites):
-        yield Limit(f"cooling at {site.name}", f"sites[{i}].cooling_fits", 1.0, False, "", f"sites[{i}].cooling", True)
+        yield Limit(f"cooling at {site.name}", f"sites[{i}].cooling_fits", 1.0, False, "", "", True)
 
 
 def holds(limits: list[Limit], frame: Frame) -> Bools:
@@ -161,6 +161,7 @@ def constraint_rows(limits: list[Limit], cluster: Cluster) -> list[dict[str, Any
                 "high": high,
                 "margin": margin,
                 "holds": margin >= -1e-9,
+                "probability": _probability(limit, low, value, high),
                 "holds_throughout": (high <= limit.bound) if limit.at_most else (low >= limit.bound),
                 "binding": False,
                 "key": limit.key,
@@ -174,12 +175,25 @@ def constraint_rows(limits: list[Limit], cluster: Cluster) -> list[dict[str, Any
     return rows
 
 
+def _probability(limit: Limit, low: float, value: float, high: float) -> float:
+    """Chance that the limit holds: the side of the 80 % interval towards it as that of a normal distribution."""
+    half = (high - value) if limit.bound >= value else (value - low)
+    if half <= 0:
+        return 1.0 if (value <= limit.bound) == limit.at_most or value == limit.bound else 0.0
+    below = 0.5 * math.erfc(-(limit.bound - value) / (half / TEN_PER_CENT) / math.sqrt(2.0))
+    return below if limit.at_most else 1.0 - below
+
+
+TEN_PER_CENT = 1.2816
+"""Standard deviations from the middle to the end of an 80 % interval."""
+
+
 def _interval(limit: Limit, cluster: Cluster) -> tuple[float, float, float]:
     path = limit.path
     if path == "cost.committed_usd":
         frame = cluster.frame
         rented = frame["cost.rent"][0] + frame["cost.reserved"][0] > 0
         colocated = frame["cost.colocate"][0] > 0
-        path = "cost.rent_usd" if rented else "cost.colocate_capex_usd" if colocated else "cost.capex_usd"
+        path = "cost.tco_usd" if rented else "cost.colocate_capex_usd" if colocated else "cost.capex_usd"
     estimate = cluster.total(path)
     return estimate.low, estimate.value, estimate.high

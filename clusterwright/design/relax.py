@@ -1,14 +1,15 @@
-"""The way out of an infeasible spec: which limit binds, and what would have to give, cheapest first."""
+"""The way out of an infeasible spec: which limit binds, and what would have to give, fewest changes first."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from clusterwright.design.limits import Bools
+from clusterwright.design.limits import Bools, Limit
 from clusterwright.design.weighing import Weighing
-from clusterwright.units import human
+from clusterwright.units import human, unit_of
 
 __all__ = ["relaxations"]
 
@@ -50,7 +51,7 @@ def _loosen(i: int, weighing: Weighing) -> dict[str, Any]:
     changes, words = {}, []
     for limit, margin in zip(weighing.limits, weighing.margins[:, i], strict=True):
         if limit.key and margin < -1e-9:
-            value = float(limit.values(weighing.frame)[i])
+            value = _with_room(limit, float(limit.values(weighing.frame)[i]))
             changes[limit.key] = value
             words.append(f"{limit.key}: {human(limit.path, limit.bound)} -> {human(limit.path, value)}")
     option = weighing.candidates[i]
@@ -58,6 +59,17 @@ def _loosen(i: int, weighing: Weighing) -> dict[str, Any]:
     if option.lifts:
         text = f"free {' and '.join(option.lifts)} and {text}"
     return _row("loosen", text, changes, i, weighing)
+
+
+ROOM = 1.006
+"""Relaxed limits are given a little wider than needed, so that they hold as printed, with three digits."""
+
+
+def _with_room(limit: Limit, value: float) -> float:
+    """A limit that still holds when it is written with three digits; counts are whole."""
+    if unit_of(limit.path) == "1":
+        return float(math.ceil(value))
+    return value * ROOM if limit.at_most else value / ROOM
 
 
 def _free(i: int, weighing: Weighing) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster
 from clusterwright.design.codes import FINDINGS
 from clusterwright.findings import Finding
@@ -14,12 +15,14 @@ from clusterwright.units import human
 
 __all__ = ["risks"]
 
+WEEK_S = 7 * 86400.0
 
-def risks(cluster: Cluster, spec: Spec, constraints: list[dict[str, Any]]) -> Iterator[Finding]:
+
+def risks(cluster: Cluster, spec: Spec, catalog: Catalog, constraints: list[dict[str, Any]]) -> Iterator[Finding]:
     """Deadline, budget, power, supply, lock-in and price risks of a design, worst first by margin."""
     yield from _close_limits(constraints)
-    yield from _supply(cluster)
-    yield from _lock_in(cluster)
+    yield from _supply(cluster, catalog)
+    yield from _lock_in(cluster, {p.name: p.text("vendor") for p in catalog.parts("accelerator")})
     yield from _price(cluster)
     yield from _energy(cluster, spec)
 
@@ -34,7 +37,7 @@ def _close_limits(constraints: list[dict[str, Any]]) -> Iterator[Finding]:
                 row["path"],
                 f"{row['name']}: {human(path, row['value'])} holds the limit of {human(path, row['limit'])} with "
                 f"{row['margin']:.0%} to spare, but the pessimistic end of its interval, {human(path, worst)}, "
-                "does not",
+                f"does not; the chance that it holds is {row['probability']:.0%}",
                 _MITIGATION.get(row["path"].rpartition(".")[2], "agree a margin on this limit before ordering"),
             )
 
@@ -47,7 +50,12 @@ _MITIGATION = {
 }
 
 
-def _supply(cluster: Cluster) -> Iterator[Finding]:
+GRID_W = 10e6
+"""Power at the meter from which a new connection usually needs a substation."""
+
+
+def _supply(cluster: Cluster, catalog: Catalog) -> Iterator[Finding]:
+    """The longest lead time: of a bought part, or of the grid connection of a large building of one's own."""
     if cluster.frame["cost.rent"][0] + cluster.frame["cost.reserved"][0] > 0:
         return
     weeks = [
@@ -56,6 +64,8 @@ def _supply(cluster: Cluster) -> Iterator[Finding]:
         if math.isfinite(float(row["lead_time_weeks"]))
         and row["procurement"] == cluster.frame.text("cost.procurement", "buy")
     ]
+    if cluster.frame["cost.buy"][0] > 0 and cluster.value("facility.meter_power_w") > GRID_W:
+        weeks.append((catalog.planning("substation_lead_time_s").value / WEEK_S, "a new substation, unless it stands"))
     if weeks:
         longest, line = max(weeks)
         yield FINDINGS["DESIGN-SUPPLY"].at(
@@ -65,21 +75,22 @@ def _supply(cluster: Cluster) -> Iterator[Finding]:
         )
 
 
-def _lock_in(cluster: Cluster) -> Iterator[Finding]:
+def _lock_in(cluster: Cluster, vendors: Mapping[str, str]) -> Iterator[Finding]:
+    """Dependence on one vendor: which accelerators of others would do."""
     accelerator = cluster.frame.text("compute.accelerator")
     fabric = cluster.frame.text("fabric.technology")
     others = sorted(
         {
             row["accelerator"]
             for row in cluster.answers.get("considered", [])
-            if row["verdict"] == "feasible" and row["accelerator"] != accelerator
+            if row["verdict"] == "feasible" and vendors[row["accelerator"]] != vendors[accelerator]
         }
     )
-    second = f"{len(others)} other accelerators would hold every limit ({', '.join(others[:3])})" if others else ""
+    second = f"of other vendors {', '.join(others[:3])} would hold every limit" if others else ""
     yield FINDINGS["DESIGN-LOCK-IN"].at(
         "compute.accelerator",
         f"everything depends on one accelerator ({accelerator}) and one link technology ({fabric}); "
-        + (second or "no other accelerator weighed holds every limit"),
+        + (second or "no accelerator of another vendor that was weighed holds every limit"),
         "keep the training code portable and a second source qualified",
     )
 

@@ -64,7 +64,7 @@ def _design(spec: Spec, catalog: Catalog) -> Cluster:
         "sensitivity": sensitivities(cluster, winner, spec, catalog, all_laws()),
         "audit": {"claims": audit(cluster, spec)},
     }
-    _say(cluster, weighing)
+    _say(cluster, weighing, catalog)
     return cluster
 
 
@@ -109,20 +109,28 @@ def _requested(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _say(cluster: Cluster, weighing: Weighing) -> None:
+def _say(cluster: Cluster, weighing: Weighing, catalog: Catalog) -> None:
     """The findings of the choice itself: broken limits, better options outside the spec, risks, refused claims."""
     rows = cluster.answers["constraints"]
     if not weighing.found:
         worst, out = rows[0], cluster.answers["relaxations"]
-        cheapest = f"cheapest way out: {out[0]['text']}" if out else "no relaxation of a single limit helps"
+        cheapest = _ways_out(out)
         message = f"no option holds every limit; binding: {worst['name']}, {worst['text']}"
         cluster.say(FINDINGS["DESIGN-INFEASIBLE"].at(worst["place"] or worst["path"], message, cheapest))
         for row in rows:
             if not row["holds"]:
                 cluster.say(FINDINGS["DESIGN-LIMIT-BROKEN"].at(row["path"], f"{row['name']}: {row['text']}"))
     _say_outside(cluster, weighing)
-    cluster.say(*risks(cluster, weighing.spec, rows))
+    cluster.say(*risks(cluster, weighing.spec, catalog, rows))
     _say_audit(cluster)
+
+
+def _ways_out(out: list[dict[str, Any]]) -> str:
+    """The way out with the fewest changes, and the cheapest where that is another one."""
+    if not out:
+        return "no relaxation of what was weighed helps"
+    said, least = f"way out with the fewest changes: {out[0]['text']}", min(out, key=lambda row: row["cost_usd"])
+    return said if least is out[0] else f"{said}; the cheapest: {least['text']}"
 
 
 def _say_outside(cluster: Cluster, weighing: Weighing) -> None:

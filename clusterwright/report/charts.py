@@ -115,7 +115,7 @@ def tornado(data: Mapping[str, Any], width: int) -> str:
                 }
             )
     ends = [row["to"] for row in rows] + [row["base"] for row in rows]
-    room = (max(ends) - min(ends)) * (0.95 if narrow else 0.2)
+    room = (max(ends) - min(ends)) * (1.35 if narrow else 0.2)
     y = _names(rows, 170 if narrow else 280)
     x = alt.X(
         "base:Q", title=unit, scale=alt.Scale(domain=[min(ends) - room, max(ends) + room], nice=False, zero=False)

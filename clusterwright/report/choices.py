@@ -112,7 +112,7 @@ def limits(cluster: Cluster) -> Section:
     if ways:
         parts.append(
             Grid(
-                "What would make it feasible, cheapest first",
+                "What would make it feasible, fewest changes first",
                 [Column("Change"), Column("Cost", True), Column("Extra", True), Column("Time", True)],
                 [
                     [

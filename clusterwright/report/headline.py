@@ -21,7 +21,7 @@ def verdict(cluster: Cluster) -> Verdict:
         broken = [row for row in rows if not row.get("holds", True)]
         told = "; ".join(f"{row['name']}: {row.get('text') or _against(row)}" for row in broken[:2])
         out = cluster.answers.get("relaxations") or []
-        way = f"Cheapest way out: {out[0]['text']}." if out else "No single change of the spec helps."
+        way = f"Way out with the fewest changes: {out[0]['text']}." if out else "No single change of the spec helps."
         told = f"{told[:1].upper()}{told[1:]}" or "No option holds every limit"
         return Verdict(cluster.verdict or "no verdict", False, told, way)
     row = _telling(rows)
@@ -142,7 +142,11 @@ def _cost(cluster: Cluster) -> Number | None:
     requested = cluster.answers.get("requested")
     years = requested.get("years") if isinstance(requested, Mapping) else None
     name = f"Cost over {years:g} years" if years else "Cost of ownership"
-    return figure(cluster, "cost.tco_usd", name=name, note=f"purchase {purchase.text}{between}" if purchase else "")
+    note = f"purchase {purchase.text}{between}" if purchase else ""
+    rent = figure(cluster, "cost.rent_usd")
+    if rent is not None and rent.value and note:
+        note += f"; renting for the runs alone {rent.text}"
+    return figure(cluster, "cost.tco_usd", name=name, note=note)
 
 
 def _power(cluster: Cluster) -> Number | None:

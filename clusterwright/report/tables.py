@@ -235,7 +235,7 @@ def _ways_out(cluster: Cluster, ink: Ink, width: int) -> str:
         for w in ways
     ]
     table = text_table(["cost", "time", "change"], made, right=(0, 1), width=width, ink=ink)
-    return f"{ink('bold', 'What would make it feasible, cheapest first')}\n{table}"
+    return f"{ink('bold', 'What would make it feasible, fewest changes first')}\n{table}"
 
 
 def _risks(cluster: Cluster, ink: Ink, width: int) -> str:

@@ -64,7 +64,7 @@ class Limits(Section):
     """What must not be exceeded, over all sites."""
 
     budget_usd: Annotated[float | None, Quantity("money", "60M USD", most=1e13)] = Field(
-        None, alias="budget", description="For the purchase of what is bought, or the rent of the runs."
+        None, alias="budget", description="For the purchase of what is bought, or the rent over the operating years."
     )
     power_w: Annotated[float | None, _Power] = Field(
         None, alias="power", description="Power at the meters of all sites together."

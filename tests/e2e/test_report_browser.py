@@ -208,7 +208,7 @@ def contrast(a: tuple[float, ...], b: tuple[float, ...]) -> float:
 def test_an_infeasible_design_is_told_first(visit: Any) -> None:
     page = visit("bad").page
     assert page.locator(".verdict .word").inner_text() == "infeasible"
-    assert "Cheapest way out" in page.locator(".verdict").inner_text()
+    assert "Way out with the fewest changes" in page.locator(".verdict").inner_text()
 
 
 def test_a_hostile_name_stays_text(visit: Any) -> None:

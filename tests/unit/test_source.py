@@ -59,6 +59,7 @@ def test_keys_and_values_carry_their_positions() -> None:
         ("? [1, 2]\n: x\n", "bad-key", 1),
         ("", "empty", 0),
         ("# only a comment\n", "empty", 0),
+        ("~\n", "empty", 0),
     ],
 )
 def test_problems_are_named_with_their_line(text: str, kind: str, line: int) -> None:

@@ -15,6 +15,7 @@ __all__ = ["CAPEX", "FINDINGS", "LAWS", "OPEX", "PROCUREMENTS", "apply", "size"]
 
 LAWS = laws(
     prices.accelerator_price,
+    prices.accelerator_alone,
     prices.server_price,
     prices.switch_price,
     prices.block_price,
@@ -29,7 +30,8 @@ LAWS = laws(
     purchase.building,
     running.energy,
     running.colocation,
-    running.amortised,
+    running.annuity,
+    running.capital,
     running.facility_staff,
     running.platform_staff,
     running.people,

@@ -15,6 +15,7 @@ _FAMILY = {"parallel": ("fsx-lustre-125", "fsx-lustre-1000")}
 """The slowest and the fastest class of the same service: the ends of its price."""
 _PLANNING = {
     "accelerator_usd_per_tflops": "accelerator_price_per_tflops",
+    "interest_rate": "discount_rate_fraction",
     "server_over_accelerators": "server_over_accelerators",
     "switch_usd_per_gbit": "switch_price_per_gbit",
     "flash_usd_per_tb": "flash_storage_usd_per_tb",

@@ -33,6 +33,7 @@ _LAYERS = {
     "support": "support",
     "spares": "spare parts",
     "insurance": "insurance",
+    "capital": "capital",
     "licences": "licences",
     "storage_rent": "storage",
     "cloud_storage": "storage",
@@ -40,7 +41,12 @@ _LAYERS = {
     "gpu_reserved": "compute",
     "egress": "network",
 }
-_WORDS = {"spare_parts": "spare parts on the shelf", "spares": "spare parts used", "gpu_rent": "GPUs, on demand"}
+_WORDS = {
+    "capital": "cost of capital",
+    "spare_parts": "spare parts on the shelf",
+    "spares": "spare parts used",
+    "gpu_rent": "GPUs, on demand",
+}
 _WORDS |= {"gpu_reserved": "GPUs, reserved", "cloud_storage": "storage in the cloud", "storage_rent": "rented storage"}
 
 

@@ -51,7 +51,7 @@ def residual(price_usd: Floats, fraction_36_months: Floats, years: Floats) -> Fl
     "cost.tco",
     formula="capex + years x opex - resale",
     unit="USD",
-    source="total cost of ownership; cost of capital left out",
+    source="total cost of ownership; the cost of capital is one of the yearly lines",
     bounds=_FROM_ZERO,
 )
 def tco(capex_usd: Floats, opex_usd_per_year: Floats, years: Floats, residual_usd: Floats) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 
 from clusterwright.cluster import Floats, law
 
-__all__ = ["accelerator_price", "block_price", "priced", "server_price", "switch_price"]
+__all__ = ["accelerator_alone", "accelerator_price", "block_price", "priced", "server_price", "switch_price"]
 
 _TERA = 1e12
 _GBIT_BYTES = 1e9 / 8
@@ -23,6 +23,18 @@ _FROM_ZERO = (0.0, float("inf"))
 def accelerator_price(price_usd: Floats, peak_bf16_flops: Floats, usd_per_tflops: Floats) -> Floats:
     """Price of one accelerator, shape (n,); 0 stands for a price that the catalogue does not have."""
     return np.where(price_usd > 0, price_usd, peak_bf16_flops / _TERA * usd_per_tflops)
+
+
+@law(
+    "cost.accelerator_alone",
+    formula="price of the server / its GPUs / server price over that of its accelerators",
+    unit="USD",
+    source="arithmetic; published prices per accelerator are mostly server prices divided by the accelerators",
+    bounds=(0.0, float("inf")),
+)
+def accelerator_alone(server_usd: Floats, gpus: Floats, over: Floats) -> Floats:
+    """Price of one accelerator without its share of the server, shape (n,)."""
+    return server_usd / gpus / over
 
 
 @law(

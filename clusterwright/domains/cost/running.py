@@ -9,7 +9,9 @@ from clusterwright.units import HOUR_S, JOULE_PER_KWH, YEAR_S
 
 __all__ = [
     "HOURS_PER_YEAR",
-    "amortised",
+    "annuity",
+    "annuity_factor",
+    "capital",
     "cloud_storage",
     "colocation",
     "egress",
@@ -54,10 +56,35 @@ def colocation(it_power_w: list[Floats], usd_per_kw_month: list[Floats]) -> Floa
     return np.asarray(np.sum(rents, axis=0), dtype=np.float64)
 
 
-@law("cost.amortised", formula="price / life", unit="USD/year", source="straight-line depreciation", bounds=_FROM_ZERO)
-def amortised(price_usd: Floats, life_years: Floats) -> Floats:
-    """A building's share of one year, shape (n,)."""
-    return price_usd / life_years
+def annuity_factor(rate: Floats, years: Floats) -> Floats:
+    """Equal payment of each year per amount, interest included: r / (1 - (1 + r)^-years); 1 / years at no interest."""
+    safe = np.maximum(rate, 1e-9)
+    return np.asarray(safe / -np.expm1(-years * np.log1p(safe)), dtype=np.float64)
+
+
+@law(
+    "cost.annuity",
+    formula="price x r / (1 - (1 + r)^-life)",
+    unit="USD/year",
+    source="annuity over the life of the building; catalogue: planning/discount_rate_fraction",
+    bounds=_FROM_ZERO,
+)
+def annuity(price_usd: Floats, life_years: Floats, rate: Floats) -> Floats:
+    """A building's share of one year with the cost of its capital, shape (n,)."""
+    return price_usd * annuity_factor(rate, life_years)
+
+
+@law(
+    "cost.capital",
+    formula="(purchase - resale (1 + r)^-years) r / (1 - (1 + r)^-years) - (purchase - resale) / years",
+    unit="USD/year",
+    source="annuity over the operating years, less what is paid off; catalogue: planning/discount_rate_fraction",
+    bounds=_FROM_ZERO,
+)
+def capital(capex_usd: Floats, residual_usd: Floats, years: Floats, rate: Floats) -> Floats:
+    """Cost of the capital that the purchase ties up, a year, shape (n,)."""
+    kept = residual_usd * np.exp(-years * np.log1p(rate))
+    return (capex_usd - kept) * annuity_factor(rate, years) - (capex_usd - residual_usd) / years
 
 
 @law(

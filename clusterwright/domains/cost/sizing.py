@@ -15,7 +15,7 @@ EQUIPMENT = ("servers", "switches", "cables", "storage", "management")
 """Lines of equipment: what support contracts and insurance are reckoned from."""
 CAPEX = (*EQUIPMENT, "racks", "cooling", "installation", "spare_parts")
 """Lines that are paid once, for what is bought; the building is paid by the year."""
-_OWNED = ("platform_staff", "support", "spares", "insurance", "licences", "storage_rent")
+_OWNED = ("capital", "platform_staff", "support", "spares", "insurance", "licences", "storage_rent")
 _RENTED = ("cloud_storage", "egress", "platform_staff", "licences")
 OPEX = {
     "buy": ("energy", "building", "facility_staff", *_OWNED),
@@ -120,10 +120,17 @@ def _buy_equipment(frame: Frame) -> None:
     goods("management", ["management.nodes"], "cost.management_server_usd")
     frame.derive("cost.equipment_usd", purchase.summed, parts=[f"{_LINES}.{line}_usd" for line in EQUIPMENT])
     frame.derive(
+        "cost.accelerator_alone_usd",
+        prices.accelerator_alone,
+        server_usd="cost.server_usd",
+        gpus="server.gpus",
+        over="cost.server_over_accelerators",
+    )
+    frame.derive(
         "cost.accelerators_usd",
         purchase.goods,
         quantity=["compute.gpus"],
-        price_usd="cost.accelerator_usd",
+        price_usd="cost.accelerator_alone_usd",
         note="accelerators alone, without servers, network and spares: for claims about chips",
     )
 
@@ -189,7 +196,28 @@ def _run_owned(frame: Frame, spec: Spec) -> None:
         average_power_w=[f"{at}.average_power_w" for at in sites],
         usd_per_kwh=[f"{at}.energy_usd_per_kwh" for at in sites],
     )
-    derive(yearly("building"), running.amortised, life_years="cost.building_life_years", price_usd="cost.building_usd")
+    derive(
+        yearly("building"),
+        running.annuity,
+        life_years="cost.building_life_years",
+        price_usd="cost.building_usd",
+        rate="cost.interest_rate",
+    )
+    derive(
+        "cost.residual_usd",
+        ownership.residual,
+        price_usd=f"{_LINES}.servers_usd",
+        fraction_36_months="cost.residual_share",
+        years="cost.years",
+    )
+    derive(
+        yearly("capital"),
+        running.capital,
+        capex_usd="cost.capex_usd",
+        residual_usd="cost.residual_usd",
+        years="cost.years",
+        rate="cost.interest_rate",
+    )
     derive(
         yearly("colocation"),
         running.colocation,
@@ -245,13 +273,6 @@ def _run_rented(frame: Frame) -> None:
 def _ways(frame: Frame) -> None:
     """Purchase, yearly cost and cost over the years of each way, and of the one that was chosen."""
     derive = frame.derive
-    derive(
-        "cost.residual_usd",
-        ownership.residual,
-        price_usd=f"{_LINES}.servers_usd",
-        fraction_36_months="cost.residual_share",
-        years="cost.years",
-    )
     for way in PROCUREMENTS:
         lines, opex = [f"{_LINES}.{line}_usd_per_year" for line in OPEX[way]], f"cost.{way}_opex_usd_per_year"
         derive(opex, purchase.summed, parts=lines)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from clusterwright.catalog import Catalog, Fact
 from clusterwright.cluster import Frame, Provenance, from_spec
 from clusterwright.domains.reliability import checkpoints, rates, spares
@@ -62,6 +64,19 @@ def size_spares(frame: Frame, spec: Spec, catalog: Catalog) -> None:
     _spares_of_sites(frame, spec)
 
 
+def _give_replacement(frame: Frame, catalog: Catalog) -> None:
+    """Time until new hardware serves: the return of a part, or the swap of a tray of a rack-scale system."""
+    part, tray = catalog.get("reliability", "gpu").fact("repair_s"), catalog.planning("tray_swap_s")
+    swapped = frame["server.system_nodes"] > 1
+    if swapped.all():
+        frame.give_fact("reliability.replacement_s", tray, "catalogue: planning/tray_swap_s")
+    elif not swapped.any():
+        frame.give_fact("reliability.replacement_s", part, "catalogue: reliability/gpu repair_s")
+    else:
+        each = Provenance("catalog", place="catalogue: reliability/gpu repair_s, planning/tray_swap_s")
+        frame.give("reliability.replacement_s", np.where(swapped, tray.value, part.value), each)
+
+
 def _spares_of_sites(frame: Frame, spec: Spec) -> None:
     held = [f"sites[{i}].spare_nodes" for i in range(len(spec.sites))]
     shares = [f"sites[{i}].share" for i in range(len(spec.sites))]
@@ -92,12 +107,12 @@ def _give_rates(frame: Frame, catalog: Catalog) -> None:
     frame.give("reliability.published_per_1000_node_days", middle.value, origin, low=low, high=high)
     for path, part, field in (
         ("replaced_share", "crusoe-h200", "share_fraction"),
-        ("replacement_s", "gpu", "repair_s"),
         ("node_restart_s", "node", "repair_s"),
         *((f"{name.replace('-', '_')}_s", name, "duration_s") for name in _RECOVERY),
     ):
         fact = catalog.get("reliability", part).fact(field)
         frame.give_fact(f"reliability.{path}", fact, f"catalogue: reliability/{part} {field}")
+    _give_replacement(frame, catalog)
 
 
 def _catalogued(fact: Fact, place: str, note: str) -> Provenance:
@@ -205,4 +220,5 @@ def _enough(frame: Frame, path: str, sites: list[int]) -> None:
         nodes=[f"sites[{i}].nodes" for i in sites],
         spares=[f"sites[{i}].spare_nodes" for i in sites],
         availability="reliability.node_availability",
+        system_nodes="server.system_nodes",
     )

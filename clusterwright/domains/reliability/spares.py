@@ -18,7 +18,8 @@ LARGE = 600.0
 
 @law(
     "reliability.spare_nodes",
-    formula="min k: sum_{i >= n} C(n+k, i) a^i (1-a)^(n+k-i) >= target, rounded up to whole systems",
+    formula="min k: sum_{i >= n} C(n+k, i) a^i (1-a)^(n+k-i) >= target; of rack-scale systems of s nodes n / s "
+    "systems of availability a^s are counted",
     unit="1",
     source="binomial: nodes fail and come back independently; normal approximation for more than 600 nodes down",
     count=True,
@@ -30,10 +31,12 @@ def spare_nodes(nodes: Floats, availability: Floats, target: Floats, system_node
         nodes: nodes that must be up, shape (n,).
         availability: of one node, shape (n,).
         target: share of time in which ``nodes`` are to be up, shape (n,).
-        system_nodes: nodes of one rack-scale system, bought whole; 1 for single servers, shape (n,).
+        system_nodes: nodes of one rack-scale system, bought whole; 1 for single servers, shape (n,). A spare node of
+            one rack cannot join the links of another, so that a system counts as up with all its nodes only.
     """
-    fewest = _per_kind(lambda n, a, t: float(_fewest(int(n), a, t)), nodes, availability, target)
-    return np.asarray(np.ceil(fewest / system_nodes - 1e-9) * system_nodes, dtype=np.float64)
+    systems, up = nodes / system_nodes, availability**system_nodes
+    fewest = _per_kind(lambda n, a, t: float(_fewest(math.ceil(n - 1e-9), a, t)), systems, up, target)
+    return np.asarray(fewest * system_nodes, dtype=np.float64)
 
 
 @law(
@@ -58,15 +61,18 @@ def all_spares(parts: list[Floats]) -> Floats:
 
 @law(
     "reliability.enough_nodes_up",
-    formula="smallest over the sites of sum_{i >= n} C(n+k, i) a^i (1-a)^(n+k-i)",
+    formula="smallest over the sites of sum_{i >= n} C(n+k, i) a^i (1-a)^(n+k-i), rack-scale systems counted whole",
     unit="1",
     source="binomial: nodes fail and come back independently",
     bounds=(0.0, 1.0),
 )
-def enough_nodes_up(nodes: list[Floats], spares: list[Floats], availability: Floats) -> Floats:
+def enough_nodes_up(nodes: list[Floats], spares: list[Floats], availability: Floats, system_nodes: Floats) -> Floats:
     """Share of time in which the asked number of nodes is up, spares stepping in, shape (n,)."""
+    up = availability**system_nodes
     found = [
-        _per_kind(lambda n, k, a: enough_nodes(int(n), int(k), a), here, spare, availability)
+        _per_kind(
+            lambda n, k, a: enough_nodes(math.ceil(n - 1e-9), int(k), a), here / system_nodes, spare / system_nodes, up
+        )
         for here, spare in zip(nodes, spares, strict=True)
     ]
     return np.asarray(np.min(found, axis=0), dtype=np.float64)

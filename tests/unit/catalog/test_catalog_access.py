@@ -100,7 +100,7 @@ def test_fact_carries_everything() -> None:
 def test_text_fact() -> None:
     part = CATALOG.get("servers", "dgx-h100")
     assert part.text("cooling") == "air"
-    assert part.text("power_w") == "10.2 kW"
+    assert part.text("power_w") == "10.2 kW (9.2 kW to 10.2 kW)"
     assert isnan(part.fact("cooling").value)
 
 
@@ -117,7 +117,7 @@ def test_rentals_are_per_gpu_and_sorted() -> None:
     assert by_name["aws-p5"].usd_per_gpu_h == pytest.approx(6.88)
     assert by_name["aws-p5"].date == "2026-09-06"
     assert by_name["nebius-spot"].kind == "spot"
-    assert {r.kind for r in rentals} == {"on-demand", "reserved", "spot", "index"}
+    assert {r.kind for r in rentals} == {"on-demand", "reserved", "block", "spot", "index"}
 
 
 def test_rentals_of_an_instance_are_divided_by_its_gpus() -> None:

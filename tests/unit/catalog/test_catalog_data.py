@@ -240,7 +240,7 @@ PLANNING = [
     ("gpu_lead_time_s", 6 * 30.4375 * 86400, 3 * 30.4375 * 86400, 12 * 30.4375 * 86400),
     ("ups_usd_per_w", 0.35, 0.35, 0.35),
     ("staff_fte_per_mw", 3, 2, 5),
-    ("rack_limit_air_w", 40e3, 20e3, 50e3),
+    ("rack_limit_air_w", 42e3, 30e3, 50e3),
     ("wue_evaporative_l_per_kwh", 1.8, 1.8, 1.8),
     ("pue_air", 1.25, 1.12, 1.56),
 ]

@@ -47,9 +47,9 @@ def test_a_deadline_that_the_interval_exceeds_holds_and_says_so() -> None:
     (row,) = judge(("training[0].time_to_train_s", 0, 14 * DAY, "<= 14 d"))
     assert row["verdict"] == "holds"
     assert "not over the whole interval" in row["arithmetic"]
-    # 4.5e23 / 0.97 / 1.2096e6 s / 1024 = 374.5 TFLOP/s, an MFU of 37.9 %
-    assert "375 TFLOP/s per GPU" in row["arithmetic"]
-    assert "37.9%" in row["arithmetic"]
+    # 4.5e23 / 1.2096e6 s / 1024 = 363.3 TFLOP/s with failures, an MFU of 36.7 %; / 0.97 = 374.5, 37.9 % while it runs
+    assert "363 TFLOP/s per GPU on average, failures included (an MFU of 36.7%)" in row["arithmetic"]
+    assert "375 TFLOP/s (37.9%) while it runs" in row["arithmetic"]
 
 
 def test_a_claim_far_off_does_not_hold_and_the_factor_is_said() -> None:

@@ -28,8 +28,8 @@ def test_a_feasible_design_says_verdict_margin_numbers_options_and_risks():
 def test_an_infeasible_design_says_what_binds_and_the_way_out():
     text = design_summary(worked_example("infeasible"))
     assert text.startswith("llm-70b: INFEASIBLE\n  Deadline of pretrain: 12.9 d against 14 d.")
-    assert "Cheapest way out: deadline: 10 d -> 12.9 d." in text
-    assert "What would make it feasible, cheapest first" in text
+    assert "Way out with the fewest changes: deadline: 10 d -> 12.9 d." in text
+    assert "What would make it feasible, fewest changes first" in text
     assert "✗  deadline of pretrain" in text
 
 

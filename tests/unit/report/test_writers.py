@@ -177,5 +177,5 @@ def test_the_risks_do_not_repeat_the_verdict():
 def test_an_infeasible_design_leads_with_what_binds_and_the_way_out():
     page = html(report(worked_example("infeasible"), LAWS))
     assert 'class="verdict no"' in page
-    assert "Cheapest way out: deadline: 10 d -&gt; 12.9 d." in page
-    assert "What would make it feasible, cheapest first" in page
+    assert "Way out with the fewest changes: deadline: 10 d -&gt; 12.9 d." in page
+    assert "What would make it feasible, fewest changes first" in page

@@ -1,8 +1,10 @@
 """What is paid each year, by hand."""
 
+import numpy as np
 import pytest
 
 from clusterwright.domains import cost
+from clusterwright.domains.cost.running import annuity, capital
 from tests.unit.domains.cost.bills import catalog, sized, spec_of
 
 HOURS = 8766.0  # of 365.25 days
@@ -34,7 +36,20 @@ def test_colocation_is_paid_by_the_kilowatt_of_it_power() -> None:
 
 def test_a_building_is_paid_over_its_life() -> None:
     frame = sized()
-    assert yearly(frame, "building") == pytest.approx(float(frame["cost.building_usd"][0]) / 15)
+    # 8 % over 15 years: 0.08 / (1 - 1.08 ^ -15) = 0.11683 of the price a year
+    assert yearly(frame, "building") == pytest.approx(float(frame["cost.building_usd"][0]) * 0.11683, rel=1e-4)
+
+
+def test_without_interest_an_annuity_is_the_price_over_its_life_and_capital_costs_nothing() -> None:
+    one = np.array([1.0])
+    assert annuity(100 * one, 15 * one, 0 * one)[0] == pytest.approx(100 / 15)
+    assert capital(100 * one, 30 * one, 4 * one, 0 * one)[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_cost_of_capital_by_hand() -> None:
+    # 100 bought, 30 left after 4 years at 8 %: (100 - 30 / 1.3605) x 0.30192 - 70 / 4 = 23.534 - 17.5 = 6.034 a year
+    one = np.array([1.0])
+    assert capital(100 * one, 30 * one, 4 * one, 0.08 * one)[0] == pytest.approx(6.034, abs=2e-3)
 
 
 def test_staff_grows_with_nodes_and_megawatts_but_less_than_in_proportion() -> None:

@@ -127,7 +127,13 @@ def test_asked_spares_are_split_over_sites_and_judged() -> None:
 
 
 def test_spares_of_rack_scale_systems_are_whole_racks() -> None:
-    assert designed(spec_of(), nodes=(144,), system_nodes=18).value("compute.spare_nodes") == 18
+    # 8 GPUs a node, swapped in 12 h: 4.386e-8 / s x (0.415 x 43,200 s + 0.585 x 1,200 s) = 8.17e-4 down, so that a
+    # rack of 18 is whole for 0.99918 ^ 18 = 0.9854; of 9 racks at most one is down for 0.9927, a single one short of it
+    found = designed(spec_of(), nodes=(144,), system_nodes=18)
+    assert found.value("compute.spare_nodes") % 18 == 0
+    assert found.value("reliability.job_availability") >= found.value("reliability.availability_target")
+    fewer = designed(spec_of("spares: 0"), nodes=(144,), system_nodes=18)
+    assert fewer.value("reliability.job_availability") < found.value("reliability.availability_target")
 
 
 def test_failures_by_component(example: Cluster) -> None:

@@ -121,7 +121,11 @@ def test_many_nodes_agree_with_the_normal_approximation() -> None:
 
 
 def test_rack_scale_systems_are_spared_whole() -> None:
-    assert spare_nodes(a(1800), a(0.995), a(0.999), a(18))[0] % 18 == 0
+    # 8 racks of 18 nodes, 0.9992 ^ 18 = 0.9857 each: P(at most 1 of 9 down) = 0.8784 + 0.1147 = 0.9931
+    assert spare_nodes(a(144), a(0.9992), a(0.99), a(18))[0] == 18
+    assert enough_nodes_up([a(144)], [a(18)], a(0.9992), a(18))[0] == pytest.approx(0.9931, abs=3e-4)
+    # 0.9968 ^ 18 = 0.944: one spare rack of nine leaves 0.913, three leave 0.997
+    assert spare_nodes(a(144), a(0.9968), a(0.99), a(18))[0] == 54
 
 
 def test_availability_is_up_time_over_all_time() -> None:
@@ -130,5 +134,5 @@ def test_availability_is_up_time_over_all_time() -> None:
 
 
 def test_the_weakest_site_decides() -> None:
-    found = enough_nodes_up([a(128), a(128)], [a(5), a(2)], a(0.994))[0]
+    found = enough_nodes_up([a(128), a(128)], [a(5), a(2)], a(0.994), a(1))[0]
     assert found == pytest.approx(enough_nodes(128, 2, 0.994))
