@@ -18,6 +18,7 @@ from clusterwright.cli.doors import all_findings, all_laws
 from clusterwright.cli.verbs import STAGES, VERBS
 from clusterwright.findings import SEVERITIES
 from clusterwright.spec import reference as spec_page
+from docs.accuracy import accuracy_page
 
 REFERENCE = Path(__file__).parent / "reference"
 HEAD = "<!-- written by docs/generate.py; change the code, then say: make reference -->\n\n"
@@ -184,6 +185,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "findings.md": findings_page,
     "laws.md": laws_page,
     "catalog.md": catalog_page,
+    "accuracy.md": accuracy_page,
 }
 
 

@@ -11,7 +11,7 @@ from clusterwright.cli.streams import emit, output_options
 from clusterwright.errors import EXIT_NO, EXIT_OK
 
 if TYPE_CHECKING:
-    from clusterwright.validation import FabricReport
+    from clusterwright.validation import FabricReport, TrainingReport
 
 __all__ = ["command"]
 
@@ -48,6 +48,91 @@ def fabric(ctx: click.Context, data: Path, output: str) -> None:
     report = validate_fabric(data)
     emit(report.to_dict(), output, _rows(report), lambda: _show(report))
     ctx.exit(EXIT_OK if report.holds else EXIT_NO)
+
+
+@command.command()
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV file, one published run a row; the published runs in the package when left out.",
+)
+@click.option(
+    "--calibration", type=click.Path(path_type=Path), metavar="FILE", help="Constants of 'calibrate --out', not ours."
+)
+@click.option(
+    "--in-sample", is_flag=True, help="Predict families that the constants have seen by constants that have seen them."
+)
+@output_options("table", "json", "yaml", "csv")
+def training(data: Path | None, calibration: Path | None, in_sample: bool, output: str) -> None:
+    """Published training runs against the step-time law: every row predicted, with interval and error.
+
+    Columns read: gpu, gpu_count, model (needed); layers, hidden, ffn_hidden, heads, kv_heads, head_dim, vocab,
+    gated_mlp, num_experts, top_k (empty: the catalogue's); seq_len, global_batch_seqs, tp, pp, cp, ep, vpp,
+    micro_batch, recompute, sequence_parallel, zero_stage (empty: the framework's default, which widens the interval);
+    precision, framework, release, routing, interconnect; measured_step_s, measured_memory_gib; family, kind,
+    why_not_in_target. A row is predicted by constants that have not seen its family. Headline figures are means over
+    families of the rows without why_not_in_target.
+    """
+    from clusterwright.cli.streams import open_catalog
+    from clusterwright.domains.training import CALIBRATION
+    from clusterwright.validation import PUBLISHED, read_calibration, validate_training
+
+    constants = read_calibration(calibration) if calibration else CALIBRATION
+    report = validate_training(data or PUBLISHED, open_catalog(), constants, out_of_sample=not in_sample)
+    emit(report.to_dict(), output, _run_rows(report), lambda: _show_training(report))
+
+
+def _run_rows(report: TrainingReport) -> list[dict[str, Any]]:
+    """One line a run: predicted, measured, error."""
+    rows: list[dict[str, Any]] = []
+    for one in report.predicted:
+        row = one.case.row
+        rows.append(
+            {
+                "line": row.line,
+                "id": row.id,
+                "family": row.family,
+                "predicted_s": f"{one.value_s:.4g}",
+                "low_s": f"{one.low_s:.4g}",
+                "high_s": f"{one.high_s:.4g}",
+                "measured_s": row.step_s,
+                "error": None if one.error is None else f"{one.error:+.1%}",
+                "why": row.text("why_not_in_target"),
+            }
+        )
+    rows += [{"line": r.line, "id": r.id, "family": r.family, "why": f"refused: {why}"} for r, why in report.refused]
+    names = ("line", "id", "family", "predicted_s", "low_s", "high_s", "measured_s", "error", "why")
+    return [{name: row.get(name) for name in names} for row in sorted(rows, key=lambda row: row["line"])]
+
+
+_SCORES = ("mape", "median", "p90", "bias", "coverage80")
+
+
+def _score_row(name: str, figures: dict[str, Any]) -> dict[str, Any]:
+    scores = {k: "" if figures.get(k) is None else f"{figures[k]:.1%}" for k in _SCORES}
+    return {"": name, "rows": figures.get("counted", figures.get("rows")), **scores}
+
+
+def _show_training(report: TrainingReport) -> None:
+    from clusterwright.cli.streams import print_table
+
+    document = report.to_dict()
+    rows = [_score_row("all families alike", document)]
+    for group in ("by_kind", "by_family", "by_gpu"):
+        rows += [_score_row(f"{group[3:]} {name}", figures) for name, figures in document[group].items()]
+    rows.append(_score_row("the other rows", document["others"]))
+    rows += [_score_row(f"baseline {name}", figures) for name, figures in document["baselines"].items()]
+    print_table(rows)
+    memory = document["memory"]
+    said = "" if memory["mape"] is None else f", mean error {memory['mape']:.1%}"
+    click.echo(
+        f"\n{document['rows']} rows: {document['run']} compared, {document['refused']} refused, "
+        f"{document['no_target']} without a measured step; memory: {memory['rows']} rows{said}, "
+        f"{memory['false_misfits']} runs called impossible"
+    )
+    if document["refused"]:
+        print_table([{"line": r.line, "id": r.id, "refused": why} for r, why in report.refused])
 
 
 def _rows(report: FabricReport) -> list[dict[str, Any]]:

@@ -51,6 +51,7 @@ VERBS = {
         Verb("explain", "design", "open a figure of a design down to its sources, or a finding code"),
         Verb("report", "look", "write a design as one HTML file, Markdown and JSON"),
         Verb("validate", "look", "hold the laws against published truth"),
+        Verb("calibrate", "look", "fit the step-time law to published runs or to your own"),
         Verb("doctor", "look", "check this installation and what it can use"),
     )
 }

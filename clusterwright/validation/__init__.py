@@ -2,5 +2,24 @@
 
 from clusterwright.validation.codes import FINDINGS
 from clusterwright.validation.fabric import FabricReport, validate_fabric
+from clusterwright.validation.training import TrainingReport, validate_training
+from clusterwright.validation.training_calibrate import (
+    PUBLISHED,
+    SiteReport,
+    calibrate_published,
+    calibrate_site,
+    read_calibration,
+)
 
-__all__ = ["FINDINGS", "FabricReport", "validate_fabric"]
+__all__ = [
+    "FINDINGS",
+    "PUBLISHED",
+    "FabricReport",
+    "SiteReport",
+    "TrainingReport",
+    "calibrate_published",
+    "calibrate_site",
+    "read_calibration",
+    "validate_fabric",
+    "validate_training",
+]

@@ -8,7 +8,7 @@ memory bandwidth; nothing is fitted per model.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from clusterwright.cluster import law
 
@@ -29,7 +29,7 @@ def matmul_bytes(rows: Floats, inner: Floats, columns: Floats, bytes_per_element
 
 @law(
     "compute.matmul",
-    formula="t = 2 m k n / achievable + (b (m k + k n) + 2 m n) / bandwidth",
+    formula="t = 2 (m n + w) (k + k0) / achievable + (b (m k + k n) + 2 m n) / bandwidth",
     unit="s",
     source="additive roofline after Williams 2009 (doi:10.1145/1498765.1498785); achievable = best measured product",
     valid="dense products of at least a few hundred rows; launch time of tiny kernels is left out",
@@ -42,11 +42,15 @@ def matmul_s(
     achievable_flops: Floats,
     bandwidth_bytes_s: Floats,
     bytes_per_element: Floats,
+    depth: ArrayLike = 0.0,
+    wave: ArrayLike = 0.0,
 ) -> Floats:
     """Seconds of one matrix multiplication.
 
     The additive roofline: arithmetic at the best measured rate plus the compulsory traffic, not the larger of the
-    two, because filling and draining tiles is not hidden. A large square product runs at ``achievable_flops``; a
+    two, because filling and draining tiles is not hidden. Each tile of the result also starts and ends its sum over k,
+    which costs as much as ``depth`` more elements of k, and the last wave of tiles leaves part of the processors idle,
+    which costs as much as ``wave`` more elements of the result. A large square product runs at ``achievable_flops``; a
     narrow one (a few rows an expert, a thin tensor-parallel slice) falls towards the memory bandwidth.
 
     Args:
@@ -56,10 +60,13 @@ def matmul_s(
         achievable_flops: best measured rate of a large product, FLOP/s.
         bandwidth_bytes_s: memory bandwidth, byte/s.
         bytes_per_element: of the operands; 2 for BF16, 1 for FP8.
+        depth: k0, elements of k that filling and draining a tile costs.
+        wave: w, elements of the result that an incomplete last wave of tiles costs: half the tiles that fit at once.
     """
-    flop = matmul_flop(rows, inner, columns)
+    flop = 2.0 * (rows * columns + np.asarray(wave)) * (inner + np.asarray(depth))
     traffic = matmul_bytes(rows, inner, columns, bytes_per_element)
-    return flop / achievable_flops + traffic / bandwidth_bytes_s
+    seconds = flop / achievable_flops + traffic / bandwidth_bytes_s
+    return np.where(rows * inner * columns > 0, seconds, 0.0)
 
 
 def attention_flop(sequence: Floats, query_width: Floats, value_width: Floats) -> Floats:

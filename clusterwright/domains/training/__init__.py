@@ -14,35 +14,59 @@ from clusterwright.domains.training import performance as _laws
 from clusterwright.domains.training.choice import choose, nearest, rank
 from clusterwright.domains.training.findings import FINDINGS
 from clusterwright.domains.training.job import asked_of, job_of, places_of
-from clusterwright.domains.training.machine import fleet_of, job_gpus
-from clusterwright.domains.training.memory import memory_of
+from clusterwright.domains.training.machine import (
+    BYTES_PER_ELEMENT,
+    Measured,
+    best_products,
+    fleet_of,
+    job_gpus,
+    measured_parts,
+)
+from clusterwright.domains.training.memory import fits, impossible, memory_of
 from clusterwright.domains.training.options import Asked, Job, legal_plans
-from clusterwright.domains.training.physics import PHYSICS, Physics
-from clusterwright.domains.training.plans import Machines, Plans, Runs
+from clusterwright.domains.training.physics import CALIBRATION, PHYSICS, PRIOR, Calibration, Physics, calibration_of
+from clusterwright.domains.training.plans import RECOMPUTE, Machines, Plans, Runs
 from clusterwright.domains.training.record import Record, Scale, put_model
 from clusterwright.domains.training.scaling import scale_of
-from clusterwright.domains.training.shape import ModelShape, shape_of
+from clusterwright.domains.training.shape import ModelShape, shape_of, stacked_shapes
+from clusterwright.domains.training.software import MODERN, Software
 from clusterwright.domains.training.step import Step, step_of
 from clusterwright.domains.training.tell import tell
 from clusterwright.spec import Spec
 
 __all__ = [
+    "BYTES_PER_ELEMENT",
+    "CALIBRATION",
     "FINDINGS",
     "LAWS",
+    "MODERN",
     "PHYSICS",
+    "PRIOR",
+    "RECOMPUTE",
     "Asked",
+    "Calibration",
     "Job",
     "Machines",
+    "Measured",
     "ModelShape",
     "Physics",
     "Plans",
     "Runs",
+    "Software",
     "Step",
     "apply",
+    "best_products",
+    "calibration_of",
+    "choose",
+    "fits",
+    "impossible",
     "legal_plans",
+    "measured_parts",
     "memory_of",
+    "rank",
     "shape_of",
     "size",
+    "stacked_shapes",
     "step_of",
 ]
 
@@ -74,14 +98,14 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
         frame: needs ``accelerator.*``, ``server.*``, ``fabric.*`` links, ``training[j].peak_flops``, ``sites[i].gpus``;
             takes ``accelerator.achievable_bf16_flops`` and ``training[j].achievable_flops`` (0: unknown) if given.
         spec: its workloads.
-        catalog: not needed.
+        catalog: its measured matrix products.
     """
     for j, workload in enumerate(spec.workloads):
         if workload.train is not None:
-            _size(frame, spec, j)
+            _size(frame, spec, j, catalog)
 
 
-def _size(frame: Frame, spec: Spec, j: int) -> None:
+def _size(frame: Frame, spec: Spec, j: int, catalog: Catalog) -> None:
     train, at = spec.workloads[j].train, f"training[{j}]"
     assert train is not None  # noqa: S101  # the caller has looked
     job, asked, level = job_of(train), asked_of(train), train.plan.recompute if train.plan else "auto"
@@ -89,7 +113,7 @@ def _size(frame: Frame, spec: Spec, j: int) -> None:
     model = Provenance("catalog", place=f"catalogue: model/{train.model}", note="counted from the dimensions")
     put_model(frame, at, job, train.tokens, {"model": model, "tokens": from_spec(places["tokens"])})
     gpus = job_gpus(frame, j, len(spec.sites), train.gpus, places["gpus"])
-    fleet = fleet_of(frame, j, train.precision, gpus)
+    fleet = fleet_of(frame, j, train.precision, gpus, catalog)
     kept = choose(rank(job, fleet.machines, fleet.gpus, asked, level), len(fleet.gpus))
     if not np.all(kept.legal) and asked.fixed():
         free = nearest(rank(job, fleet.machines, fleet.gpus, recompute=level), asked)
@@ -108,4 +132,4 @@ def apply(cluster: Cluster, spec: Spec, catalog: Catalog) -> None:
     """
     for j, workload in enumerate(spec.workloads):
         if workload.train is not None:
-            tell(cluster, spec, j)
+            tell(cluster, spec, j, catalog)

@@ -112,7 +112,7 @@ class _Table:
 
     def mfu(self, k: int, gpus: float) -> float:
         peak = float(self.machines.peak_flops[0]) * gpus
-        return self.speed(k) * self.job.shape.flop_per_token(self.job.sequence) / peak
+        return self.speed(k) * float(self.job.shape.flop_per_token(self.job.sequence)) / peak
 
     def why(self, k: int, entry: dict[str, Any], winner: dict[str, Any]) -> str:
         if not entry["fits"]:

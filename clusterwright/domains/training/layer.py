@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterwright.domains.compute import attention_s, matmul_s, memory_bound_s
-from clusterwright.domains.training.plans import FULL, SELECTIVE, Machines, Runs
+from clusterwright.domains.training.plans import SELECTIVE, Runs, recomputed
+from clusterwright.domains.training.rates import Rates, rates_of
 from clusterwright.domains.training.shape import Product
 
 __all__ = ["Work", "work_of"]
 
 Floats = NDArray[np.float64]
 
-BACKWARD_PRODUCTS = 2.0
-"""A product's backward pass is two products of the same size: for its input and for its weights."""
 BACKWARD_ATTENTION = 2.5
 """Flash attention recomputes the scores: five products backward for two forward (Dao 2023)."""
 STREAM_PASSES = 10.0
@@ -25,8 +24,28 @@ ATTENTION_PASSES = 4.0
 """Elements moved a query, key or value element, forward: rotation (2), in and out of attention (2)."""
 ROUTING_PASSES = 4.0
 """Elements moved a routed hidden element, forward: permute (2), restore (2)."""
+LAST_PRODUCT = 0.3
+"""Share of a layer's products that recomputation leaves out when it stops at the last input needed: the down
+projection, 4 of 12 h^2 in a plain layer, a quarter in a gated one."""
+STREAMS = 2.0
+"""Experts' products that fill each other's last waves where each is a kernel of its own (several streams)."""
+FUSED_SHARE = 0.4
+"""Share of the experts' element-wise traffic that is left where permutation, activation and casts are fused."""
+SELECTIVE_PASSES = 0.5
+"""Share of the element-wise work that selective recomputation repeats: norms and activations, not the residual sums."""
+ACCUMULATED_BYTES = 8.0
+"""Bytes moved a weight and micro-batch to accumulate its gradient in FP32."""
+SCORE_BYTES = 12.0
+"""Bytes moved a score, forward, where scores are written: written (2), softmax (4), dropout (4), read again (2)."""
 HEAD_BYTES = 16.0
 """Bytes moved a logit, forward and backward: written in two bytes, read and written in four for softmax and loss."""
+CAST_BYTES = 2.0
+"""Bytes moved an operand element that is cast to 8 or 4 bits: written as is and transposed (2); what makes the element
+casts it before it leaves the registers."""
+DENSE_KERNELS = 14.0
+"""Kernels that a dense layer launches forward; backward twice as many."""
+MIXTURE_KERNELS = 30.0
+"""Kernels more of a mixture layer, forward: routing, permutation, exchange, grouped products."""
 
 
 @dataclass(frozen=True)
@@ -38,85 +57,181 @@ class Work:
         attention_s: fused attention likewise.
         memory_bound_s: element-wise work likewise.
         head_s: the part of all three that the head takes (it stands on the last stage only).
+        host_s: time the host takes to launch all of it.
     """
 
     matmul_s: Floats
     attention_s: Floats
     memory_bound_s: Floats
     head_s: Floats
+    host_s: Floats
 
     @property
     def total_s(self) -> Floats:
-        """All of it."""
+        """All that the accelerator does."""
         return self.matmul_s + self.attention_s + self.memory_bound_s
 
 
 def work_of(runs: Runs) -> Work:
     """Computing time of one micro-batch of each run."""
-    shape, plans, machines, tokens, physics = runs.shape, runs.plans, runs.machines, runs.tokens, runs.physics
-    again = (plans.recompute == FULL).astype(np.float64)
-    passes = 1.0 + BACKWARD_PRODUCTS + again
-    layers = _layer_products_s(runs)
-    head_products = 3.0 * _products_s((Product(shape.hidden, shape.vocabulary, "columns"),), tokens, plans.tp, machines)
-    head_products = head_products / physics.matmul
-    head_memory = memory_bound_s(
-        HEAD_BYTES * tokens * shape.vocabulary / plans.tp,
-        bandwidth_bytes_s=physics.memory * machines.memory_bandwidth_bytes_s,
-    )
-    flop = shape.layers * shape.attention_flop(runs.sequence) * plans.micro_batch / (plans.cp * plans.tp)
-    attention = attention_s(flop, achievable_flops=physics.attention * machines.achievable_bf16_flops)
-    memory = memory_bound_s(
-        _element_bytes(runs),
-        bandwidth_bytes_s=physics.memory * machines.memory_bandwidth_bytes_s,
-    )
+    plans, machines, tokens = runs.plans, runs.machines, runs.tokens
+    rates = rates_of(runs)
+    again = recomputed(plans)
+    whole = (np.asarray(runs.software.whole_recompute) > 0) | (again < 1.0)
+    forward = 1.0 + again * np.where(whole, 1.0, 1.0 - LAST_PRODUCT)
+    head = (Product(runs.shape.hidden, runs.shape.vocabulary, "columns"),)
+    head_products = _products_s(head, _Passes(runs, tokens, plans.tp, rates.bf16, 2.0, np.ones_like(again)))
+    bandwidth = runs.physics.memory * machines.memory_bandwidth_bytes_s
+    head_memory = memory_bound_s(HEAD_BYTES * tokens * runs.shape.vocabulary / plans.tp, bandwidth_bytes_s=bandwidth)
     return Work(
-        matmul_s=passes * layers + head_products,
-        attention_s=(1.0 + BACKWARD_ATTENTION + again) * attention,
-        memory_bound_s=memory + head_memory,
+        matmul_s=_layer_products_s(runs, rates, forward) + head_products,
+        attention_s=_attention_s(runs, rates, again),
+        memory_bound_s=memory_bound_s(_element_bytes(runs), bandwidth_bytes_s=bandwidth) + head_memory,
         head_s=head_products + head_memory,
+        host_s=_host_s(runs, 3.0 + again),
     )
 
 
-def _products_s(products: tuple[Product, ...], tokens: Floats, tp: Floats, machines: Machines) -> Floats:
-    """Seconds of products, forward, at the best measured rate."""
-    total = np.zeros_like(tokens)
-    for product in products:
-        total = total + matmul_s(
-            tokens,
-            product.inner / (tp if product.cut == "inner" else np.ones_like(tp)),
-            product.columns / (tp if product.cut == "columns" else np.ones_like(tp)),
-            achievable_flops=machines.achievable_flops,
-            bandwidth_bytes_s=machines.memory_bandwidth_bytes_s,
-            bytes_per_element=machines.bytes_per_element,
+@dataclass(frozen=True)
+class _Passes:
+    """What products of one kind run with: rows of a rank, ranks that cut them, rate, bytes an element, forwards."""
+
+    runs: Runs
+    rows: Floats
+    tp: Floats
+    rate: Floats
+    width: Floats | float
+    forward: Floats
+    together: Floats | float = 1.0
+
+    def seconds(self, inner: Floats, columns: Floats) -> Floats:
+        """Forward (as often as done), gradient of the input, gradient of the weights: the same work, three shapes."""
+        rows = np.broadcast_to(self.rows, np.broadcast_shapes(self.rows.shape, inner.shape, columns.shape))
+        frozen = np.asarray(self.runs.software.frozen_weights) > 0
+        weights = np.where(frozen, 0.0, self._one(inner, rows, columns))
+        return np.asarray(self.forward * self._one(rows, inner, columns) + self._one(rows, columns, inner) + weights)
+
+    def _one(self, rows: Floats, inner: Floats, columns: Floats) -> Floats:
+        took = matmul_s(
+            rows,
+            inner,
+            columns,
+            achievable_flops=self.rate,
+            bandwidth_bytes_s=self.runs.machines.memory_bandwidth_bytes_s,
+            bytes_per_element=np.asarray(self.width),
+            depth=self.runs.physics.depth,
+            wave=self.runs.physics.wave / self.together,
         )
+        return np.asarray(took)
+
+
+def _products_s(products: tuple[Product, ...], passes: _Passes) -> Floats:
+    """Seconds of products, forward and backward."""
+    total = np.zeros_like(passes.rows)
+    for product in products:
+        inner = np.asarray(product.inner / (passes.tp if product.cut == "inner" else 1.0))
+        columns = np.asarray(product.columns / (passes.tp if product.cut == "columns" else 1.0))
+        total = total + passes.seconds(inner, columns)
     return total
 
 
-def _layer_products_s(runs: Runs) -> Floats:
-    """Seconds of all layers' products, forward."""
-    shape, plans, machines, tokens = runs.shape, runs.plans, runs.machines, runs.tokens
-    total = shape.layers * _products_s(shape.attention, tokens, plans.tp, machines)
-    if shape.dense_layers:
-        total = total + shape.dense_layers * _products_s(shape.feed_forward, tokens, plans.tp, machines)
-    if shape.moe_layers:
-        local = np.maximum(shape.experts / plans.ep, 1.0)
-        rows = tokens * shape.active_experts * plans.expert_tp / plans.tp / local
-        experts = local * _products_s(shape.expert, rows, plans.expert_tp, machines)
-        total = total + shape.moe_layers * (experts + _products_s(shape.shared, tokens, plans.tp, machines))
-    return total / runs.physics.matmul
+def _layer_products_s(runs: Runs, rates: Rates, forward: Floats) -> Floats:
+    """Seconds of all layers' products, forward and backward."""
+    shape, plans, tokens, width = runs.shape, runs.plans, runs.tokens, runs.machines.bytes_per_element
+    plain = _Passes(runs, tokens, plans.tp, rates.products, width, forward)
+    total = shape.layers * _products_s(shape.attention, plain)
+    total = total + shape.dense_layers * _products_s(shape.feed_forward, plain)
+    if shape.expert:
+        local = _local_experts(runs)
+        uneven = 1.0 + (runs.physics.natural - 1.0) * runs.software.natural_routing * (plans.ep > 1)
+        rows = np.asarray(tokens * shape.active_experts * plans.expert_tp / plans.tp / local * uneven)
+        together = np.where(np.asarray(runs.software.fused_experts) > 0, local, np.minimum(local, STREAMS))
+        grouped = _Passes(runs, rows, plans.expert_tp, rates.grouped, width, forward, together)
+        total = total + shape.moe_layers * (
+            local * _products_s(shape.expert, grouped) + _products_s(shape.shared, plain)
+        )
+    return np.asarray(total)
+
+
+def _local_experts(runs: Runs) -> Floats:
+    """Experts on one rank."""
+    return np.maximum(runs.shape.experts / runs.plans.ep, 1.0)
+
+
+def _attention_s(runs: Runs, rates: Rates, again: Floats) -> Floats:
+    """Attention of all layers, forward, backward and recomputed."""
+    shape, plans, physics = runs.shape, runs.plans, runs.physics
+    share = plans.micro_batch / (plans.cp * plans.tp)
+    ends = 1.0 + physics.attention_depth * plans.cp / runs.sequence
+    flop = np.asarray(shape.layers * shape.attention_flop(runs.sequence) * share)
+    fused = (1.0 + BACKWARD_ATTENTION + again) * attention_s(flop * ends, achievable_flops=rates.attention)
+    if np.all(np.asarray(runs.software.fused_attention) > 0):
+        return np.asarray(fused)
+    once = (plans.recompute >= SELECTIVE).astype(np.float64)
+    scores = shape.layers * (shape.query_width / shape.head_width) * runs.sequence**2 * share
+    products = (
+        2.0 * scores * shape.head_width * 2.0 / (rates.bf16 * shape.head_width / (shape.head_width + physics.depth))
+    )
+    bandwidth = physics.memory * runs.machines.memory_bandwidth_bytes_s
+    passing = memory_bound_s(np.asarray(SCORE_BYTES * scores), bandwidth_bytes_s=bandwidth)
+    written = (3.0 + once) * products + (2.0 + once) * passing
+    return np.asarray(np.where(np.asarray(runs.software.fused_attention) > 0, fused, written))
 
 
 def _element_bytes(runs: Runs) -> Floats:
-    """Bytes that element-wise work moves: forward, twice as much backward, again when recomputed."""
+    """Bytes that element-wise work moves: forward, twice as much backward, again when recomputed; and casts."""
     shape, plans, tokens = runs.shape, runs.plans, runs.tokens
     cut = np.where(plans.sequence_parallel > 0, plans.tp, 1.0)
     heads = ATTENTION_PASSES * (shape.query_width + shape.key_value_width) / plans.tp
-    per_width = 3.0 if shape.gated else 2.0
+    per_width = 2.0 + shape.gated
     dense = per_width * shape.feed_forward_width / plans.tp
     routed = shape.active_experts * (per_width * shape.expert_width + ROUTING_PASSES * shape.hidden) / plans.tp
+    routed = routed * np.where(np.asarray(runs.software.fused_experts) > 0, FUSED_SHARE, 1.0)
     mixture = per_width * shape.shared_width / plans.tp + routed
     per_token = shape.layers * (STREAM_PASSES * shape.hidden / cut + heads)
     per_token = per_token + shape.dense_layers * dense + shape.moe_layers * mixture
     forward = 2.0 * tokens * per_token
-    passes = 3.0 + (plans.recompute >= SELECTIVE)
-    return passes * forward
+    passes = 3.0 + np.maximum(SELECTIVE_PASSES * (plans.recompute >= SELECTIVE), recomputed(plans))
+    return np.asarray(passes * forward + _cast_bytes(runs) + _accumulated_bytes(runs))
+
+
+def _accumulated_bytes(runs: Runs) -> Floats:
+    """Bytes that adding a micro-batch's weight gradients to the sum moves: read and written, four bytes each."""
+    shape, plans = runs.shape, runs.plans
+    frozen = np.asarray(runs.software.frozen_weights) > 0
+    common = (shape.common_parameters + shape.vocabulary * shape.hidden) / plans.tp
+    experts = shape.expert_parameters / (plans.ep * plans.expert_tp)
+    return np.asarray(np.where((plans.shard >= 3) | frozen, 0.0, ACCUMULATED_BYTES * (common + experts)))
+
+
+def _cast_bytes(runs: Runs) -> Floats:
+    """Bytes that casting operands to fewer bits moves: inputs forward, gradients of outputs backward."""
+    shape, plans, tokens = runs.shape, runs.plans, runs.tokens
+    again = recomputed(plans)
+
+    def elements(products: tuple[Product, ...], tp: Floats) -> Floats:
+        total = np.zeros_like(tokens)
+        for p in products:
+            read = p.inner / (tp if p.cut == "inner" else 1.0)
+            total = total + (1.0 + again) * read + p.columns / (tp if p.cut == "columns" else 1.0)
+        return total
+
+    mixture = elements(shape.shared, plans.tp)
+    mixture = mixture + shape.active_experts * plans.expert_tp / plans.tp * elements(
+        shape.expert, plans.expert_tp
+    ) * np.where(np.asarray(runs.software.fused_experts) > 0, FUSED_SHARE, 1.0)
+    layers = shape.layers * elements(shape.attention, plans.tp) + shape.dense_layers * elements(
+        shape.feed_forward, plans.tp
+    )
+    narrow = runs.machines.bytes_per_element < 2.0
+    return np.where(narrow, CAST_BYTES * tokens * (layers + shape.moe_layers * mixture), 0.0)
+
+
+def _host_s(runs: Runs, passes: Floats) -> Floats:
+    """Time the host takes to launch the kernels of all layers, and to wait for routing."""
+    shape, physics = runs.shape, runs.physics
+    width = runs.machines.bytes_per_element
+    each = np.where(width >= 2.0, 5.0, np.where(width == 1.0, 8.0, 16.0))
+    mixture = MIXTURE_KERNELS + each * _local_experts(runs)
+    kernels = shape.layers * DENSE_KERNELS + shape.moe_layers * mixture
+    return np.asarray(runs.software.host * passes * physics.kernel_s * kernels)

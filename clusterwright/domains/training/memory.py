@@ -8,16 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterwright.domains.training.plans import FULL, NONE, Plans
-from clusterwright.domains.training.shape import ModelShape
+from clusterwright.domains.training.shape import ModelShape, Number
 
 __all__ = [
     "CHECKPOINT_BYTES",
     "GRADIENT_BYTES",
     "OPTIMIZER_BYTES",
     "RESERVE_BYTES",
+    "SPREAD",
     "USABLE_FRACTION",
     "WEIGHT_BYTES",
     "Memory",
+    "fits",
+    "impossible",
     "memory_of",
 ]
 
@@ -31,8 +34,14 @@ OPTIMIZER_BYTES = 12.0
 """FP32 master weight and two Adam moments; shared out over the data-parallel ranks from ``shard`` 1 on."""
 CHECKPOINT_BYTES = WEIGHT_BYTES + OPTIMIZER_BYTES
 """Weights and optimizer state; gradients are not saved."""
-RESERVE_BYTES = 4e9
+RESERVE_BYTES = 1e9
 """Driver context, communication buffers, workspace of the libraries (2 to 6 GB are seen)."""
+GATHERED_LAYERS = 2.0
+"""Layers whose weights are whole on a rank at a time where weights are shared out: the one at work and the next."""
+SCORE_BYTES = 5.0
+"""Bytes kept a score where attention is not fused: scores (2), their softmax (2), the dropout mask (1)."""
+SPREAD = 0.10
+"""Half-width of the 80 % interval of the law."""
 USABLE_FRACTION = 0.92
 """Share of the memory that a plan may fill; the rest is lost to fragmentation of the allocator."""
 
@@ -50,35 +59,56 @@ class Memory:
         return self.state_bytes + self.activation_bytes + RESERVE_BYTES
 
 
-def memory_of(shape: ModelShape, plans: Plans, sequence: float) -> Memory:
+def fits(memory_bytes: Floats | float, available_bytes: Floats | float) -> NDArray[np.bool_]:
+    """Whether a plan may be said to fit: with room for what the allocator loses."""
+    return np.asarray(memory_bytes) <= USABLE_FRACTION * np.asarray(available_bytes)
+
+
+def impossible(memory_bytes: Floats | float, available_bytes: Floats | float) -> NDArray[np.bool_]:
+    """Whether a plan can be called impossible: it would not fit even if the law were too high by its spread."""
+    return np.asarray(memory_bytes) * (1.0 - SPREAD) > np.asarray(available_bytes)
+
+
+def memory_of(
+    shape: ModelShape, plans: Plans, sequence: Number, fused_attention: Number = 1.0, frozen_weights: Number = 0.0
+) -> Memory:
     """Memory of each plan.
 
     Under 1F1B the first stage holds the activations of ``pp`` micro-batches, interleaving adds
     ``(pp - 1) / (pp x interleave)`` of them (Narayanan 2021; Korthikanti 2022, table 2, with flash attention, so
     without the scores).
     """
-    return Memory(_state_bytes(shape, plans), _activation_bytes(shape, plans, sequence))
+    state = _state_bytes(shape, plans, np.asarray(frozen_weights) > 0)
+    return Memory(state, _activation_bytes(shape, plans, sequence, np.asarray(fused_attention) > 0))
 
 
-def _state_bytes(shape: ModelShape, plans: Plans) -> Floats:
+def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_]) -> Floats:
     fullest = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave / shape.layers
-    ends = shape.embedding_parameters * np.where(plans.pp > 1, 0.5, 1.0)
+    ends = np.where(plans.pp > 1, shape.vocabulary * shape.hidden, shape.embedding_parameters)
     common = (shape.common_parameters * fullest + ends) / plans.tp
-    experts = shape.expert_parameters * fullest / (plans.ep * plans.expert_tp)
-    return common * _bytes_per_parameter(plans, plans.copies) + experts * _bytes_per_parameter(
-        plans, plans.expert_copies
+    stage = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave
+    mixtures = np.minimum(stage, shape.moe_layers) / np.maximum(shape.moe_layers, 1.0)
+    experts = shape.expert_parameters * mixtures / (plans.ep * plans.expert_tp)
+    gathered = np.where(plans.shard >= 3, GATHERED_LAYERS * WEIGHT_BYTES * shape.common_parameters / shape.layers, 0.0)
+    return np.asarray(
+        common * _bytes_per_parameter(plans, plans.copies, frozen)
+        + experts * _bytes_per_parameter(plans, plans.expert_copies, frozen)
+        + gathered / plans.tp
     )
 
 
-def _bytes_per_parameter(plans: Plans, copies: Floats) -> Floats:
+def _bytes_per_parameter(plans: Plans, copies: Floats, frozen: NDArray[np.bool_]) -> Floats:
     weights = WEIGHT_BYTES / np.where(plans.shard >= 3, copies, 1.0)
     gradients = GRADIENT_BYTES / np.where(plans.shard >= 2, copies, 1.0)
-    return weights + gradients + OPTIMIZER_BYTES / np.where(plans.shard >= 1, copies, 1.0)
+    trained = gradients + OPTIMIZER_BYTES / np.where(plans.shard >= 1, copies, 1.0)
+    return weights + np.where(frozen, 0.0, trained)
 
 
-def _activation_bytes(shape: ModelShape, plans: Plans, sequence: float) -> Floats:
+def _activation_bytes(shape: ModelShape, plans: Plans, sequence: Number, fused: NDArray[np.bool_]) -> Floats:
     tokens = plans.micro_batch * sequence / plans.cp
-    layer = _layer_bytes_per_token(shape, plans, NONE)
+    scores = SCORE_BYTES * (shape.query_width / shape.head_width) * sequence / (plans.cp * plans.tp)
+    scores = np.where(fused, 0.0, scores)
+    layer = _layer_bytes_per_token(shape, plans, NONE) + scores
     kept = np.where(
         plans.recompute == NONE,
         layer,
@@ -108,7 +138,7 @@ def _layer_bytes_per_token(shape: ModelShape, plans: Plans, recompute: float) ->
     cut = np.where(plans.sequence_parallel > 0, plans.tp, 1.0)
     stream = (4.0 if recompute == NONE else 2.0) * shape.hidden / cut
     attention = (shape.query_width + shape.key_value_width + shape.value_width) / plans.tp
-    widths = (2.0 if shape.gated else 1.0) + (1.0 if recompute == NONE else 0.0)
+    widths = 1.0 + shape.gated + (1.0 if recompute == NONE else 0.0)
     moe = shape.moe_layers / shape.layers
     dense = widths * shape.feed_forward_width / plans.tp
     routed = shape.active_experts * (widths * shape.expert_width + 2.0 * shape.hidden) / plans.tp

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from clusterwright.cluster import law
+from clusterwright.domains.training.memory import SPREAD as SPREAD_MEMORY
+from clusterwright.domains.training.physics import CALIBRATION
 
 __all__ = [
     "SPREAD_DENSE",
@@ -31,11 +35,11 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-SPREAD_DENSE = 0.21
-"""80 % of 262 published dense runs lie within this share of the law, each family predicted with constants fitted
-without it (docs/concepts/training.md)."""
-SPREAD_MOE = 0.42
-"""80 % of 70 published mixture-of-experts runs lie within this share; none of them was used for a constant."""
+SPREAD_DENSE = round(math.expm1(CALIBRATION.spread["dense"]), 3)
+"""80 % of the published dense runs lie within this share of the law, whole families left out of the fit in turn and
+counted alike (docs/reference/accuracy.md)."""
+SPREAD_MOE = round(math.expm1(CALIBRATION.spread["moe"]), 3)
+"""The same of published mixtures of experts."""
 
 _ROOFLINE = "roofline of the chosen plan (docs/concepts/training.md)"
 
@@ -86,7 +90,7 @@ def _sum(parts: list[Floats]) -> Floats:
     "training.step_time",
     formula="products + attention + element-wise + exposed communication + pipeline bubble + optimizer + other",
     unit="s",
-    source="sum of the waterfall; spread from 262 published dense runs, whole families left out of a refit in turn",
+    source="sum of the waterfall; spread from 262 published dense runs, whole families left out in turn",
     valid="dense transformers, 0.1B to 1T parameters, 4 to 8,192 GPUs",
     spread=SPREAD_DENSE,
     bounds=(0.0, float("inf")),
@@ -100,8 +104,8 @@ def step_time_s(parts: list[Floats]) -> Floats:
     "training.step_time_moe",
     formula="products + attention + element-wise + exposed communication + pipeline bubble + optimizer + other",
     unit="s",
-    source="sum of the waterfall; spread from 70 published mixture-of-experts runs, none of which was fitted",
-    valid="mixtures of experts with balanced routing; natural routing costs 8 to 20 % more",
+    source="sum of the waterfall; spread from 70 published mixtures of experts, whole families left out in turn",
+    valid="mixtures of experts with balanced routing; natural routing makes the busiest rank about 10 % slower",
     spread=SPREAD_MOE,
     bounds=(0.0, float("inf")),
 )
@@ -163,8 +167,8 @@ def run_flop(flop_per_token: Floats, tokens: Floats) -> Floats:
     formula="weights, gradients and optimizer state + activations in flight + reserve",
     unit="byte",
     source="Korthikanti 2022 (arXiv:2205.05198) with flash attention; ZeRO-1 (Rajbhandari 2020)",
-    valid="median error 9 % on 29 published measurements, mixtures of experts overestimated most",
-    spread=0.20,
+    valid="mean error 6 % on 29 published measurements (docs/reference/accuracy.md)",
+    spread=SPREAD_MEMORY,
     bounds=(0.0, float("inf")),
 )
 def memory_bytes(state: Floats, activations: Floats, reserve: Floats) -> Floats:

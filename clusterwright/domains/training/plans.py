@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterwright.domains.training.physics import PHYSICS, Physics
-from clusterwright.domains.training.shape import ModelShape
+from clusterwright.domains.training.shape import ModelShape, Number
+from clusterwright.domains.training.software import MODERN, Software
 
-__all__ = ["FULL", "NONE", "RECOMPUTE", "SELECTIVE", "Machines", "Plans", "Runs", "stacked"]
+__all__ = ["FULL", "NONE", "RECOMPUTE", "SELECTIVE", "Machines", "Plans", "Runs", "recomputed", "stacked"]
 
 Floats = NDArray[np.float64]
 
@@ -98,6 +99,8 @@ class Machines(_Columns):
         achievable_flops: best measured matrix product at that precision.
         achievable_bf16_flops: the same in BF16, in which attention runs.
         bytes_per_element: of matrix operands at that precision.
+        power_ratio: power limit over that of the part on which the best product was measured.
+        power_density: power limit over the BF16 peak, W s/FLOP.
         domain: accelerators in a scale-up domain.
         scaleup_bytes_s: to the scale-up domain, one direction, one accelerator.
         network_bytes_s: to the fabric, one direction, one accelerator's share, as far as collectives reach it.
@@ -110,6 +113,8 @@ class Machines(_Columns):
     achievable_flops: Floats
     achievable_bf16_flops: Floats
     bytes_per_element: Floats
+    power_ratio: Floats
+    power_density: Floats
     domain: Floats
     scaleup_bytes_s: Floats
     network_bytes_s: Floats
@@ -122,22 +127,29 @@ class Runs:
 
     Attributes:
         shape: the model.
-        sequence: tokens in a sequence.
+        sequence: tokens in a sequence, one number or shape (P,).
         plans: shape (P,).
         machines: shape (P,).
         physics: global constants.
+        software: traits of the software.
     """
 
     shape: ModelShape
-    sequence: float
+    sequence: Number
     plans: Plans
     machines: Machines
     physics: Physics = PHYSICS
+    software: Software = MODERN
 
     @property
     def tokens(self) -> Floats:
         """Tokens of one micro-batch on the ranks that share them by tensor parallelism, shape (P,)."""
         return self.plans.micro_batch * self.sequence / self.plans.cp
+
+
+def recomputed(plans: Plans) -> Floats:
+    """Share of the forward products that is repeated: 1 where recomputation is full, a part where it is in between."""
+    return np.clip(plans.recompute - SELECTIVE, 0.0, 1.0)
 
 
 def stacked(rows: list[Plans]) -> Plans:

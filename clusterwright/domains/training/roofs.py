@@ -32,7 +32,7 @@ def roofline_of(job: Job, frame: Frame, at: str, machines: Machines) -> dict[str
         named.append(("feed-forward", shape.feed_forward, tokens, tp))
     if shape.moe_layers:
         cut = 1.0 if ep > 1 else tp
-        rows = tokens * shape.active_experts * cut / tp / max(shape.experts / ep, 1.0)
+        rows = float(tokens * shape.active_experts * cut / tp / max(float(shape.experts) / ep, 1.0))
         named.append(("expert", shape.expert, rows, cut))
     points = [
         _point(f"{name} {i + 1}" if len(products) > 1 else name, product, rows, ranks, machines)

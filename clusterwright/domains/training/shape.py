@@ -7,13 +7,22 @@ without shared ones differ only here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from clusterwright.catalog import ModelArchitecture
 
-__all__ = ["ModelShape", "Product", "shape_of"]
+__all__ = ["ModelShape", "Number", "Product", "shape_of", "stacked_shapes"]
+
+Number = float | NDArray[np.float64]
+"""One model's figure, or one a row where several models stand side by side (:func:`stacked_shapes`)."""
+
+Cut = Literal["columns", "inner", "none"]
 
 
 @dataclass(frozen=True)
@@ -26,12 +35,12 @@ class Product:
         cut: how tensor parallelism divides it: by ``columns``, by ``inner``, or not at all.
     """
 
-    inner: float
-    columns: float
-    cut: Literal["columns", "inner", "none"]
+    inner: Number
+    columns: Number
+    cut: Cut
 
     @property
-    def parameters(self) -> float:
+    def parameters(self) -> Number:
         """Weights in the matrix."""
         return self.inner * self.columns
 
@@ -59,80 +68,81 @@ class ModelShape:
         feed_forward_width: elements between the two halves of a dense feed-forward part.
         expert_width: the same of one routed expert.
         shared_width: the same of the shared experts together.
-        gated: whether the activation multiplies two projections (SwiGLU).
+        gated: 1 where the activation multiplies two projections (SwiGLU), else 0.
+        head_width: query elements of one head.
         window: tokens that a windowed layer looks back; 0 without.
         window_share: share of the layers that are windowed.
     """
 
-    layers: float
-    moe_layers: float
-    hidden: float
-    heads: float
-    vocabulary: float
-    embedding_parameters: float
+    layers: Number
+    moe_layers: Number
+    hidden: Number
+    heads: Number
+    vocabulary: Number
+    embedding_parameters: Number
     attention: tuple[Product, ...]
     feed_forward: tuple[Product, ...]
     shared: tuple[Product, ...]
     expert: tuple[Product, ...]
-    experts: float
-    active_experts: float
-    query_width: float
-    value_width: float
-    key_value_width: float
-    feed_forward_width: float
-    expert_width: float
-    shared_width: float
-    gated: bool
-    window: float = 0.0
-    window_share: float = 0.0
+    experts: Number
+    active_experts: Number
+    query_width: Number
+    value_width: Number
+    key_value_width: Number
+    feed_forward_width: Number
+    expert_width: Number
+    shared_width: Number
+    gated: Number
+    head_width: Number
+    window: Number = 0.0
+    window_share: Number = 0.0
 
     @property
-    def dense_layers(self) -> float:
+    def dense_layers(self) -> Number:
         """Layers without experts."""
         return self.layers - self.moe_layers
 
     @property
-    def common_parameters(self) -> float:
+    def common_parameters(self) -> Number:
         """Weights of all layers that every token passes (norms and biases, below 0.1 %, are left out)."""
         dense = self.dense_layers * _weights(self.feed_forward)
         return self.layers * _weights(self.attention) + dense + self.moe_layers * _weights(self.shared)
 
     @property
-    def expert_parameters(self) -> float:
+    def expert_parameters(self) -> Number:
         """Weights of all routed experts."""
         return self.moe_layers * self.experts * _weights(self.expert)
 
     @property
-    def parameters(self) -> float:
+    def parameters(self) -> Number:
         """All weights."""
         return self.common_parameters + self.expert_parameters + self.embedding_parameters
 
     @property
-    def matmul_parameters(self) -> float:
+    def matmul_parameters(self) -> Number:
         """Weights that multiply each token: the active ones with the head, without the input embedding."""
         active = self.moe_layers * self.active_experts * _weights(self.expert)
         return self.common_parameters + active + self.vocabulary * self.hidden
 
-    def attended_pairs(self, sequence: float) -> float:
+    def attended_pairs(self, sequence: Number) -> Number:
         """Query-key pairs of one sequence in the mean layer: half of s^2, fewer in windowed layers."""
         full = 0.5 * sequence**2
-        if not self.window or self.window >= sequence:
-            return full
-        windowed = self.window * sequence - 0.5 * self.window**2
-        return (1.0 - self.window_share) * full + self.window_share * windowed
+        reach = np.minimum(np.where(np.asarray(self.window) > 0, self.window, sequence), sequence)
+        windowed = reach * sequence - 0.5 * reach**2
+        return np.asarray((1.0 - self.window_share) * full + self.window_share * windowed)
 
-    def attention_flop(self, sequence: float) -> float:
+    def attention_flop(self, sequence: Number) -> Number:
         """Forward operations of attention in the mean layer, one sequence: 2 per pair and element of q and v."""
         return 2.0 * self.attended_pairs(sequence) * (self.query_width + self.value_width)
 
-    def flop_per_token(self, sequence: float) -> float:
+    def flop_per_token(self, sequence: Number) -> Number:
         """Model operations of training one token: 6 a matmul weight, and causal attention forward and backward."""
         attention = 3.0 * self.layers * self.attention_flop(sequence) / sequence
         return 6.0 * self.matmul_parameters + attention
 
 
-def _weights(products: tuple[Product, ...]) -> float:
-    return sum(p.parameters for p in products)
+def _weights(products: tuple[Product, ...]) -> Number:
+    return sum((p.parameters for p in products), 0.0)
 
 
 def _mlp(hidden: float, inner: float, gated: bool) -> tuple[Product, ...]:
@@ -187,7 +197,31 @@ def shape_of(model: ModelArchitecture) -> ModelShape:
         feed_forward_width=float(model.ffn_hidden),
         expert_width=float(model.expert_ffn_hidden),
         shared_width=shared_width,
-        gated=model.gated_mlp,
+        gated=float(model.gated_mlp),
+        head_width=float(model.qk_nope_head_dim + model.qk_rope_head_dim if model.is_latent else model.head_dim),
         window=float(model.window),
         window_share=model.window_layers / model.layers,
     )
+
+
+def stacked_shapes(shapes: Sequence[ModelShape]) -> ModelShape:
+    """Several models as one whose figures are columns, one row a model; products that a model lacks are empty."""
+    columns: dict[str, Any] = {}
+    for field in fields(ModelShape):
+        values = [getattr(s, field.name) for s in shapes]
+        if isinstance(values[0], tuple):
+            columns[field.name] = _stacked_products(values)
+        else:
+            columns[field.name] = np.array(values, dtype=np.float64)
+    return ModelShape(**columns)
+
+
+def _stacked_products(sets: Sequence[tuple[Product, ...]]) -> tuple[Product, ...]:
+    made: list[Product] = []
+    for cut in ("columns", "inner", "none"):
+        alike = [[p for p in products if p.cut == cut] for products in sets]
+        for k in range(max(map(len, alike))):
+            inner = np.array([float(a[k].inner) if len(a) > k else 0.0 for a in alike])
+            width = np.array([float(a[k].columns) if len(a) > k else 0.0 for a in alike])
+            made.append(Product(inner, width, cut))
+    return tuple(made)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterwright.domains.training.layer import work_of
-from clusterwright.domains.training.plans import Plans, Runs
+from clusterwright.domains.training.plans import FULL, Plans, Runs
 from clusterwright.domains.training.shape import ModelShape
 from clusterwright.domains.training.traffic import Traffic, traffic_of
 
@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 OPTIMIZER_TRAFFIC_BYTES = 30.0
 """Bytes the Adam step moves a parameter: reads gradient, master, two moments (16), writes the three and BF16 (14)."""
+HOST_CORNER = 3.0
+"""Exponent of the soft maximum of accelerator and host time."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class Step:
     optimizer_s: Floats
     other_s: Floats
 
+    def scaled(self, factor: Floats) -> Step:
+        """All parts times ``factor``."""
+        return Step(**{f.name: getattr(self, f.name) * factor for f in fields(self)})
+
     @property
     def total_s(self) -> Floats:
         """The step time."""
@@ -48,11 +54,15 @@ def step_of(runs: Runs) -> tuple[Step, Traffic]:
     work = work_of(runs)
     traffic = traffic_of(runs, work)
     share = plans.micro_batches / plans.pp
-    inner = share * work.total_s + traffic.tp.exposed_s + traffic.cp.exposed_s + traffic.ep.exposed_s
+    busy = share * work.total_s + traffic.tp.exposed_s + traffic.cp.exposed_s + traffic.ep.exposed_s
+    waits = _waits_s(runs, share, busy, share * work.host_s)
+    inner = busy + waits
     bubble = _bubble_s(runs.shape, plans, inner / share, work.head_s)
     moved = OPTIMIZER_TRAFFIC_BYTES * _optimizer_parameters(runs.shape, plans)
     optimizer = moved / (physics.memory * runs.machines.memory_bandwidth_bytes_s)
     known = inner + bubble + traffic.pp.exposed_s + traffic.dp.exposed_s + optimizer
+    lost = physics.overhead * np.log2(np.maximum(plans.gpus, 1.0)) * known
+    factor = np.asarray(runs.software.factor)
     step = Step(
         matmul_s=share * work.matmul_s,
         attention_s=share * work.attention_s,
@@ -64,23 +74,38 @@ def step_of(runs: Runs) -> tuple[Step, Traffic]:
         ep_s=traffic.ep.exposed_s,
         dp_s=traffic.dp.exposed_s,
         optimizer_s=optimizer,
-        other_s=physics.overhead * np.log2(np.maximum(plans.gpus, 1.0)) * known,
+        other_s=waits + lost,
     )
-    return step, traffic
+    return step.scaled(factor), traffic
+
+
+def _waits_s(runs: Runs, share: Floats, busy: Floats, host: Floats) -> Floats:
+    """Time that the accelerator waits for the host: launches that run behind, and routing decided on the host.
+
+    The host runs ahead while kernels are long; launching shows as far as it takes longer than they do, with a soft
+    corner, for layers differ.
+    """
+    behind = (busy**HOST_CORNER + host**HOST_CORNER) ** (1.0 / HOST_CORNER) - busy
+    routed = np.asarray(runs.shape.moe_layers * runs.software.host)
+    passes = 3.0 + (runs.plans.recompute == FULL)
+    return np.asarray(behind + share * passes * routed * runs.physics.expert_sync_s)
 
 
 def _bubble_s(shape: ModelShape, plans: Plans, inner: Floats, head_s: Floats) -> Floats:
     """Idle time of the pipeline: filling and draining, and waiting for the busiest stage.
 
-    A rank holds whole layers, so the busiest stage has ceil(layers / chunks) a chunk; filling and draining costs
-    (pp - 1) / interleave of its micro-batches (Narayanan 2021, section 2.2).
+    A rank holds whole layers: the fullest stage has ceil(layers / chunks) a chunk. Slots that this leaves empty are
+    taken from the ends, where embedding and head stand; the last stage has the head besides. Filling and draining
+    costs (pp - 1) / interleave of the busiest stage's micro-batches (Narayanan 2021, section 2.2).
     """
     even = inner / plans.pp
-    chunks = plans.pp * plans.interleave
-    fullest = np.ceil(shape.layers / chunks) * plans.interleave / shape.layers
-    busiest = np.maximum((inner - head_s) * fullest, even)
+    fullest = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave
+    empty = fullest * plans.pp - shape.layers
+    last = np.maximum(fullest - np.ceil(0.5 * empty), 0.0)
+    layer = (inner - head_s) / shape.layers
+    busiest = np.maximum(np.maximum(layer * fullest, layer * last + head_s), even)
     filling = (plans.pp - 1.0) / plans.interleave * busiest
-    return np.where(plans.pp > 1, plans.micro_batches * (busiest - even) + filling, 0.0)
+    return np.asarray(np.where(plans.pp > 1, plans.micro_batches * (busiest - even) + filling, 0.0))
 
 
 def _optimizer_parameters(shape: ModelShape, plans: Plans) -> Floats:

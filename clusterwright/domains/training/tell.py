@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, chosen, from_spec
 from clusterwright.domains.training.choice import BATCH_TOLERANCE, rank
 from clusterwright.domains.training.contest import PART_NAMES, contest
@@ -29,18 +30,19 @@ SHARES = {
 """Parts of the step by what limits them."""
 
 
-def tell(cluster: Cluster, spec: Spec, j: int) -> None:
+def tell(cluster: Cluster, spec: Spec, j: int, catalog: Catalog) -> None:
     """Say what workload ``j`` came to.
 
     Args:
         cluster: with the frame of one candidate, sized.
         spec: what is asked.
         j: position of the workload.
+        catalog: its measured matrix products.
     """
     train, at, frame = spec.workloads[j].train, f"training[{j}]", cluster.frame
     assert train is not None  # noqa: S101  # the caller has looked
     job = job_of(train)
-    fleet = fleet_of(frame, j, train.precision, frame[f"{at}.available_gpus"])
+    fleet = fleet_of(frame, j, train.precision, frame[f"{at}.available_gpus"], catalog)
     recompute = RECOMPUTE[int(cluster.value(f"{at}.recompute"))]
     frame.choose(f"{at}.model", train.model, from_spec(str(spec.place(f"workloads[{j}].train.model"))))
     frame.choose(f"{at}.plan", _in_words(cluster, at, recompute), chosen("the fastest legal plan that fits the memory"))

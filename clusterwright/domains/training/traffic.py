@@ -16,9 +16,6 @@ __all__ = ["Flow", "Traffic", "traffic_of"]
 
 Floats = NDArray[np.float64]
 
-NEVER_HIDDEN = 0.1
-"""Share of an overlapped transfer that stays exposed: its first and last pieces have nothing to hide behind."""
-
 
 @dataclass(frozen=True)
 class Flow:
@@ -84,9 +81,19 @@ class _Group:
         """Seconds of one reduce-scatter while the machine computes."""
         return np.asarray(reduce_scatter_s(payload, self.ranks, self.inside, *self._links(), nic_efficiency=1.0))
 
-    def all_to_all_s(self, payload: Floats) -> Floats:
-        """Seconds of one all-to-all while the machine computes."""
-        return np.asarray(all_to_all_s(payload, self.ranks, self.inside, *self._links(), nic_efficiency=1.0))
+    def exchange_s(self, inside: Floats, outside: Floats) -> Floats:
+        """Seconds of one exchange of tokens: by the fabric's all-to-all inside a domain, by the network beside it.
+
+        Args:
+            inside: bytes that a rank sends to others of its domain.
+            outside: bytes that it sends to other domains.
+        """
+        machines, reached = self.runs.machines, self.runs.physics.all_to_all
+        links = reached * machines.scaleup_bytes_s, reached * machines.network_bytes_s, machines.latency_s
+        whole = inside / np.maximum(1.0 - 1.0 / self.inside, 0.5)
+        near = np.asarray(all_to_all_s(whole, self.inside, self.inside, *links, nic_efficiency=1.0))
+        far = np.asarray(send_s(outside, links[1], links[2] * np.maximum(self.ranks - self.inside, 1.0) / 8.0, 1.0))
+        return np.asarray(np.maximum(near, far))
 
     def send_s(self, payload: Floats) -> Floats:
         """Seconds of one message to the next rank; the slowest hop of the group counts."""
@@ -116,9 +123,10 @@ def _tensor(runs: Runs) -> Flow:
     size = 2.0 * tokens * shape.hidden
     count = shape.layers * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
     wire = count * group.all_reduce_s(size)
-    hidden = np.where(plans.sequence_parallel > 0, runs.physics.tp_hidden, 0.0)
+    hides = (plans.sequence_parallel > 0) & (np.asarray(runs.software.tp_overlap) > 0)
+    exposed = wire * np.where(hides, runs.physics.tp_exposed, 1.0)
     volume = count * 2.0 * size * (1.0 - 1.0 / plans.tp)
-    return Flow.where(plans.tp > 1, volume, wire, wire * (1.0 - hidden))
+    return Flow.where(plans.tp > 1, volume, wire, exposed)
 
 
 def _context(runs: Runs, work: Work) -> Flow:
@@ -129,21 +137,32 @@ def _context(runs: Runs, work: Work) -> Flow:
     count = shape.layers * np.where(plans.recompute == FULL, 4.0, 3.0) * plans.micro_batches / plans.pp
     wire = count * group.all_gather_s(own * plans.cp)
     window = work.attention_s * plans.micro_batches / plans.pp
-    exposed = np.maximum(wire - window, NEVER_HIDDEN * wire)
+    exposed = np.maximum(wire - window, runs.physics.dp_exposed * wire)
     return Flow.where(plans.cp > 1, count * own * (plans.cp - 1.0), wire, exposed)
 
 
 def _expert(runs: Runs) -> Flow:
     """Dispatch and combine of each mixture layer, forward and backward; exposed, for experts wait for their tokens."""
     shape, plans, tokens = runs.shape, runs.plans, runs.tokens
-    if not shape.moe_layers:
+    if not shape.expert:
         nothing = np.zeros_like(tokens)
         return Flow(nothing, nothing, nothing)
     group = _Group.of(plans.ep, np.ones_like(tokens), runs)
-    sent = 2.0 * tokens * shape.active_experts * shape.hidden / plans.tp
+    uneven = 1.0 + (runs.physics.natural - 1.0) * runs.software.natural_routing
+    token = 2.0 * tokens * shape.hidden / plans.tp * uneven
+    domains = np.maximum(plans.ep / group.inside, 1.0)
+    away = (domains - 1.0) * (1.0 - (1.0 - 1.0 / domains) ** shape.active_experts)
+    copies = shape.active_experts * (1.0 - 1.0 / domains)
+    outside = token * np.where(np.asarray(runs.software.once_per_domain) > 0, np.minimum(away, copies), copies)
+    inside = token * shape.active_experts * (1.0 - 1.0 / group.inside)
+    once = group.exchange_s(inside, outside)
+    hides = (plans.interleave > 1) & (domains > 1)
+    exposed = np.where(hides, runs.physics.ep_overlapped, runs.physics.ep_exposed)
     count = shape.moe_layers * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
-    wire = count * group.all_to_all_s(sent)
-    return Flow.where(plans.ep > 1, count * sent * (1.0 - 1.0 / plans.ep), wire, wire)
+    wire = count * once
+    return Flow.where(
+        plans.ep > 1, np.asarray(count * (inside + outside)), np.asarray(wire), np.asarray(wire) * exposed
+    )
 
 
 def _pipeline(runs: Runs) -> Flow:
@@ -153,7 +172,9 @@ def _pipeline(runs: Runs) -> Flow:
     size = 2.0 * tokens * shape.hidden / plans.tp
     count = 2.0 * plans.micro_batches * plans.interleave
     wire = count * group.send_s(size)
-    return Flow.where(plans.pp > 1, count * size, wire, wire * np.where(plans.interleave > 1, 0.5, 1.0))
+    return Flow.where(
+        plans.pp > 1, count * size, wire, wire * np.where(plans.interleave > 1, runs.physics.pp_exposed, 1.0)
+    )
 
 
 def _data(runs: Runs, work: Work) -> Flow:
@@ -161,20 +182,23 @@ def _data(runs: Runs, work: Work) -> Flow:
     shape, plans = runs.shape, runs.plans
     common = (shape.common_parameters + shape.embedding_parameters) / (plans.pp * plans.tp)
     everyone = _Group.of(plans.copies, plans.tp, runs)
-    parts = [(common, everyone)]
-    if shape.moe_layers:
+    parts = [(np.asarray(common), everyone)]
+    if shape.expert:
         experts = shape.expert_parameters / (plans.pp * plans.ep * plans.expert_tp)
         apart = plans.tp * plans.cp * plans.dp / plans.expert_copies
-        parts.append((experts, _Group.of(plans.expert_copies, apart, runs)))
+        parts.append((np.asarray(experts), _Group.of(plans.expert_copies, apart, runs)))
     always = plans.shard >= 3
     gathers = np.where(always, 2.0, 1.0)
     times = np.where(always, plans.micro_batches, 1.0)
-    wire, volume = np.zeros_like(common), np.zeros_like(common)
+    wire, volume = np.zeros_like(parts[0][0]), np.zeros_like(parts[0][0])
     for weights, group in parts:
         gather = gathers * group.all_gather_s(WEIGHT_BYTES * weights)
         reduce = group.reduce_scatter_s(GRADIENT_BYTES * weights)
         wire = wire + reduce + gather
         volume = volume + (GRADIENT_BYTES + gathers * WEIGHT_BYTES) * weights * (1.0 - 1.0 / group.ranks)
-    overlapped = np.maximum(wire - work.total_s / plans.pp, NEVER_HIDDEN * wire)
-    exposed = np.where(plans.shard > 0, overlapped, wire)
-    return Flow(times * volume, times * wire, times * exposed)
+    behind = work.total_s / plans.pp * (1.0 + (plans.pp - 1.0) / plans.interleave)
+    overlapped = np.maximum(wire - behind, runs.physics.dp_exposed * wire)
+    hides = (plans.shard > 0) & (np.asarray(runs.software.dp_overlap) > 0)
+    exposed = np.where(hides, overlapped, wire)
+    frozen = np.where(np.asarray(runs.software.frozen_weights) > 0, 0.0, 1.0)
+    return Flow(frozen * times * volume, frozen * times * wire, frozen * times * exposed)

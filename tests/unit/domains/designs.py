@@ -52,7 +52,7 @@ def frame_of(
     _put(frame, "server.nic_bandwidth_bytes_s", [p["nic_rate_bytes_s"] for p in parts])
     for key in ("memory_bytes", "memory_bandwidth_bytes_s", "scaleup_bandwidth_bytes_s", "scaleup_domain"):
         _put(frame, f"accelerator.{key}", [c.get(key, 0.0) for c in chips])
-    for key in ("peak_bf16_flops", "achievable_bf16_flops"):
+    for key in ("peak_bf16_flops", "achievable_bf16_flops", "tdp_w"):
         _put(frame, f"accelerator.{key}", [c.get(key, 0.0) for c in chips])
     for j, workload in enumerate(spec.workloads):
         assert workload.train is not None

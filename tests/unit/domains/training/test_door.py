@@ -250,8 +250,8 @@ def test_candidates_that_differ_in_nothing_that_matters_are_worked_out_once(monk
     [
         # Llama 3 paper: 0.38 to 0.43 on 8,192 and 16,384 H100 by its convention.
         ("model: llama-3.1-405b, tokens: 15e12, global_batch: 2048 sequences", "dgx-h100", 16384, 0.36, 0.46),
-        # Published A100 runs of 175B: 0.45 to 0.57.
-        ("model: gpt-3-175b, tokens: 3e11, sequence: 2048, global_batch: 1536 sequences", "dgx-a100", 1024, 0.42, 0.60),
+        # Published A100 runs of 175B: 0.45 to 0.57, without fused attention and without overlap, which add a tenth.
+        ("model: gpt-3-175b, tokens: 3e11, sequence: 2048, global_batch: 1536 sequences", "dgx-a100", 1024, 0.45, 0.65),
         # MI300X reaches half of its peak in its best product; 0.35 to 0.40 in training.
         ("model: llama-3-70b, tokens: 1e12, global_batch: 512 sequences", "mi300x-8-oam", 256, 0.30, 0.42),
         # Published 70B BF16 on GB200: about 0.40 to 0.50.
