@@ -27,7 +27,10 @@ def _row(name: str, figures: dict[str, Any], rows: object) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-HEADER = ("| | runs | mean error | median | 90th percentile | bias | inside the 80 % interval |", "|---|---|---|---|---|---|---|")
+HEADER = (
+    "| | runs | mean error | median | 90th percentile | bias | inside the 80 % interval |",
+    "|---|---|---|---|---|---|---|",
+)
 
 
 def accuracy_page() -> str:

@@ -183,12 +183,12 @@ def test_a_part_of_the_step_can_be_halved(run: Estimated) -> None:
 
 
 def test_knobs_turn_together_and_a_plan_that_cannot_be_kept_is_searched_anew(run: Estimated) -> None:
-    both, data = what_if(run, ["tp=4,pp=4", "dp=64"])
+    both, data = what_if(run, ["tp=4,pp=4", "dp=16"])
     assert both.change.options == {"tp": "4", "pp": "4"}
     assert (both.best.plan["tp"], both.best.plan["pp"]) == (4, 4)
     assert data.kept is None
     assert "is not the 1,024 GPUs" in data.why_not_kept
-    assert data.best.plan["dp"] == 64
+    assert data.best.plan["dp"] == 16
 
 
 def test_a_change_that_is_searched_anew_is_never_slower_than_with_the_plan_kept(run: Estimated) -> None:
