@@ -20,7 +20,7 @@ from clusterwright.catalog.reading import read_data
 from clusterwright.catalog.suggest import close_names, plain
 from clusterwright.errors import InputError
 from clusterwright.findings import Finding
-from clusterwright.source import Place
+from clusterwright.source import Document, Place
 
 __all__ = ["Catalog", "StaleValue", "load_catalog"]
 
@@ -138,6 +138,11 @@ class Catalog:
             PartNotFound: with codes that are close.
         """
         return self.get("currencies", code).fact("usd")
+
+    def including(self, kind: str, name: str, raw: Mapping[str, Any]) -> Catalog:
+        """The same catalogue with one more part, in the raw form that an overlay is read into."""
+        one = Overlay(Path(name), Document(name), parts={kind_of(kind).name: {name: dict(raw)}})
+        return Catalog([*self._overlays, one])
 
     @cached_property
     def currencies(self) -> Mapping[str, float]:

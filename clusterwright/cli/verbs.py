@@ -45,6 +45,7 @@ VERBS = {
         Verb("schema", "ask", "print the JSON Schema of a spec, for editors"),
         Verb("catalog", "ask", "list, show and compare what can be had, and what is stale"),
         Verb("design", "design", "turn a spec into a complete, explained cluster design"),
+        Verb("estimate", "design", "estimate one run: step time, memory, the best plans, what if, launch flags"),
         Verb("compare", "design", "lay designs side by side"),
         Verb("audit", "design", "judge claims about a cluster: holds, does not hold, contradicts"),
         Verb("explain", "design", "open a figure of a design down to its sources, or a finding code"),

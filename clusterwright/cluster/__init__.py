@@ -7,7 +7,7 @@ are the cluster as a file, ``write_run`` the folder of a run.
 
 from clusterwright.cluster.cluster import SCHEMA_NAME, Cluster
 from clusterwright.cluster.frame import Estimate, Figure, Floats, Frame
-from clusterwright.cluster.graph import Cable, Ends, Graph, Pattern, cables, ends, link_graph, member
+from clusterwright.cluster.graph import Cable, Ends, Graph, Pattern, bundled, cables, ends, link_graph, member
 from clusterwright.cluster.laws import Law, law, laws
 from clusterwright.cluster.provenance import Provenance, assumed, chosen, from_spec
 from clusterwright.cluster.runfolder import FINDINGS as RUN_FINDINGS
@@ -38,6 +38,7 @@ __all__ = [
     "Table",
     "add_file",
     "assumed",
+    "bundled",
     "cables",
     "chosen",
     "diff",

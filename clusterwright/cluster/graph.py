@@ -20,7 +20,7 @@ Everything counts from 0 inside; names and ports that people read count from 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from clusterwright.cluster.cluster import Cluster
 
-__all__ = ["Cable", "Ends", "Graph", "Pattern", "cables", "ends", "link_graph", "member"]
+__all__ = ["Cable", "Ends", "Graph", "Pattern", "bundled", "cables", "ends", "link_graph", "member"]
 
 Ints = NDArray[np.int64]
 
@@ -139,6 +139,38 @@ def _spread(p: Pattern, targets: int) -> Ends:
 
 
 _KINDS = {"rail": _rail, "clos": _clos, "core": _core, "spread": _spread}
+
+
+def bundled(pattern: Pattern, targets: int) -> int:
+    """How many cables :func:`ends` lists, counted without listing them: a network has many bundles of one source."""
+    return _SIZES[pattern.kind](pattern, targets)
+
+
+def _count_rail(p: Pattern, targets: int) -> int:
+    each, end = p["links"] // p["rails"], p["start"] + p["of"]
+    leaf = np.arange(p["base"], p["base"] + targets, dtype=np.int64)
+    first = leaf // p["rails"] * p["group"]
+    nodes = np.minimum(first + p["group"], end) - np.maximum(first, p["start"])
+    after = leaf - p["full"] * p["rails"]
+    packed = np.clip(p["rails"] - after * p["pack"], 0, p["pack"])
+    rest = end - max(p["start"], p["full"] * p["group"])
+    return int(np.sum(np.where(after < 0, np.clip(nodes, 0, None), packed * max(rest, 0))) * each)
+
+
+def _count_spread(p: Pattern, targets: int) -> int:
+    def below(number: int) -> int:
+        rounds, left = divmod(number, p["total"])
+        return rounds * targets + min(max(left - p["base"], 0), targets)
+
+    return below(p["start"] + p["of"] * p["links"]) - below(p["start"])
+
+
+_SIZES: dict[str, Callable[[Pattern, int], int]] = {
+    "rail": _count_rail,
+    "clos": lambda p, targets: p["of"] * targets * p["each"],
+    "core": lambda p, _: p["of"] * p["group"] * p["each"],
+    "spread": _count_spread,
+}
 
 
 def cables(cluster: Cluster, network: str = "compute", site: str | None = None) -> Iterator[Cable]:

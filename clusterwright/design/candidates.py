@@ -15,7 +15,7 @@ from itertools import product
 from clusterwright.catalog import Catalog, Part
 from clusterwright.spec import Spec
 
-__all__ = ["Candidate", "enumerate_candidates", "feasible_fabrics", "servers_for"]
+__all__ = ["Candidate", "enumerate_candidates", "feasible_fabrics", "lacking", "peak_key", "servers_for"]
 
 NODE_COUNTS_WITHOUT_DEADLINE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 COUNT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 2.0, 3.0)
@@ -83,7 +83,7 @@ def _new(asked: Sequence[Candidate], wider: Sequence[Candidate]) -> list[Candida
 
 def _liftable(spec: Spec) -> Iterator[tuple[str, ...]]:
     """The pins of the spec that an alternative may lift, singly and together."""
-    gpus = spec.compute.gpus is not None
+    gpus = spec.compute.gpus is not None and not all(site.gpus for site in spec.sites)
     parts = spec.compute.accelerators is not None or spec.compute.server is not None
     if gpus:
         yield ("compute.gpus",)
@@ -141,15 +141,21 @@ def servers_for(spec: Spec, catalog: Catalog, *, lifted: bool = False) -> list[P
 
 def _trains(server: Part, catalog: Catalog, spec: Spec) -> bool:
     """A server whose data are complete and whose accelerator has a peak at the precision asked."""
-    needed = ("power_w", "gpus", "units", "nics", "nic_rate_bytes_s")
-    if any(server.get(key, None) is None for key in needed):
+    if lacking(server):
         return False
     accelerator = catalog.get("accelerator", server.text("accelerator"))
-    return all(
-        accelerator.get(f"peak_{w.train.precision}_flops", None) is not None
-        for w in spec.workloads
-        if w.train is not None
-    )
+    return all(peak_key(accelerator, w.train.precision) in accelerator for w in spec.workloads if w.train is not None)
+
+
+def lacking(server: Part) -> list[str]:
+    """What the catalogue would have to know of a server to design with it; instances of clouds often lack it."""
+    return [key for key in ("power_w", "gpus", "units", "nics", "nic_rate_bytes_s") if server.get(key, None) is None]
+
+
+def peak_key(accelerator: Part, precision: str) -> str:
+    """The key of the peak rate at a precision; where only BF16 is published it stands for FP16, on the same units."""
+    key = f"peak_{precision}_flops"
+    return "peak_bf16_flops" if precision == "fp16" and key not in accelerator else key
 
 
 def _current(accelerator: Part, spec: Spec) -> bool:
@@ -172,9 +178,9 @@ def feasible_fabrics(spec: Spec, catalog: Catalog, server: Part, *, lifted: bool
         key=lambda f: (f["latency_s"], f.name),
     )
     if spec.fabric.technology is not None:
-        named = catalog.get("fabric", spec.fabric.technology).name
-        if not lifted or named in {f.name for f in fitting}:
-            return [named]
+        named = catalog.get("fabric", spec.fabric.technology)
+        if not lifted or named.name in {f.name for f in fitting}:
+            return [named.name] if "switch" in named and "buy" in named.text("procurement") else []
     return [f.name for f in fitting]
 
 
@@ -187,15 +193,28 @@ def _protocols(server: Part, catalog: Catalog) -> tuple[str, ...]:
 
 
 def _counts(spec: Spec, catalog: Catalog, server: Part, accelerator: Part, *, lifted: bool) -> list[int]:
-    """GPU counts to weigh: the asked one, or a grid around what the deadline needs."""
+    """GPU counts to weigh: the asked one, that of all sites, or a grid around what the deadline needs."""
     if spec.compute.gpus is not None and not lifted:
         return [spec.compute.gpus]
+    if all(site.gpus for site in spec.sites):
+        return [sum(site.gpus or 0 for site in spec.sites)]
     per_system = int(server["gpus"] * server.get("system_nodes", 1))
+    least = _least_asked(spec, per_system)
     needed = max((_gpus_needed(w.train, accelerator) for w in spec.workloads if w.train is not None), default=0.0)
     if needed <= 0:
-        return [per_system * n for n in NODE_COUNTS_WITHOUT_DEADLINE]
+        return sorted({least + per_system * n for n in (0, *NODE_COUNTS_WITHOUT_DEADLINE) if least + n > 0})
     group = per_system if needed < 16 * per_system else max(per_system, int(4 * server["gpus"]))
-    return sorted({math.ceil(needed * step / group) * group for step in COUNT_STEPS})
+    return sorted({max(math.ceil(needed * step / group) * group, least) for step in COUNT_STEPS})
+
+
+def _least_asked(spec: Spec, per_system: int) -> int:
+    """The fewest GPUs, in whole systems, that give each site and each run what the spec asks for it; 0 where it is
+    silent.
+    """
+    runs = max((w.train.gpus or 0 for w in spec.workloads if w.train is not None), default=0) * len(spec.sites)
+    asked = [site.gpus for site in spec.sites if site.gpus]
+    sites = sum(asked) + per_system * (len(spec.sites) - len(asked)) if asked else 0
+    return math.ceil(max(runs, sites) / per_system) * per_system
 
 
 def _gpus_needed(train: object, accelerator: Part) -> float:
@@ -205,7 +224,7 @@ def _gpus_needed(train: object, accelerator: Part) -> float:
         return 0.0
     architecture = train.architecture  # type: ignore[attr-defined]
     flop = 6.0 * architecture.active_parameters * train.tokens  # type: ignore[attr-defined]
-    peak = accelerator[f"peak_{train.precision}_flops"]  # type: ignore[attr-defined]
+    peak = accelerator[peak_key(accelerator, train.precision)]  # type: ignore[attr-defined]
     return float(flop / (deadline * peak * EXPECTED_MFU))
 
 

@@ -72,5 +72,53 @@ FINDINGS = codes(
         "A claim about a figure that no law computes",
         "The path of the claim is not a figure of the design; the finding lists near ones.",
     ),
+    Code(
+        "ESTIMATE-MISSING",
+        "error",
+        "An option without which there is nothing to estimate",
+        "An estimate needs a model, an accelerator and how many of them; everything else has a default or is searched.",
+    ),
+    Code(
+        "ESTIMATE-PLAN-INCONSISTENT",
+        "error",
+        "The degrees of the plan cannot all be meant",
+        "Tensor x pipeline x context x data parallelism is not the number of GPUs or does not divide it, the heads do "
+        "not divide by the tensor parallelism, the experts by the expert parallelism, there are more pipeline stages "
+        "than layers, or the batch does not divide into whole micro-batches. The hint gives the nearest valid plans.",
+    ),
+    Code(
+        "ESTIMATE-SERVER-ASSUMED",
+        "warning",
+        "No server of the catalogue carries this accelerator",
+        "Eight accelerators with a network card each are taken, the cards as fast as the fabric. An overlay can add "
+        "the server that is meant.",
+    ),
+    Code(
+        "ESTIMATE-SERVER-DIFFERS",
+        "error",
+        "The server carries another accelerator",
+        "'--set compute.server=NAME' names a server that does not carry the accelerator of '--gpu'.",
+    ),
+    Code(
+        "ESTIMATE-NO-PEAK",
+        "error",
+        "The accelerator does not compute at this precision",
+        "The catalogue has no published peak of the accelerator at the precision asked for; the hint lists those "
+        "that it has.",
+    ),
+    Code(
+        "ESTIMATE-WHAT-IF",
+        "error",
+        "A what-if that cannot be understood",
+        "A what-if is KNOB=VALUE, or several with commas between. A knob is an option of the estimate (micro_batch=2, "
+        "gpus=2048, gpu=h200-sxm-141gb) or a figure of the machine times a factor "
+        "(accelerator.memory_bandwidth_bytes_s=1.5x).",
+    ),
+    Code(
+        "ESTIMATE-MEASURED",
+        "error",
+        "A measurement that cannot be understood",
+        "The measured step time is a time (4.9s), a share of the peak (38 % MFU) or a rate (1.2M tokens/s).",
+    ),
 )
 """Every code of this room."""

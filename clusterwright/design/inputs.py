@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterwright.catalog import Catalog, Part, Rental
 from clusterwright.cluster import Floats, Frame, Provenance, assumed, chosen, from_spec
-from clusterwright.design.candidates import RENTAL_WORDS, Candidate
+from clusterwright.design.candidates import RENTAL_WORDS, Candidate, peak_key
 from clusterwright.domains.fabric import cable_power, cable_price
 from clusterwright.spec import Spec
 
@@ -119,7 +119,7 @@ class _Column:
 
     def _fact(self, part: Part, key: str) -> Any:
         try:
-            return part.fact(key)
+            return part.fact(key if not key.startswith("peak_fp16") else peak_key(part, "fp16"))
         except KeyError:
             return _SILENT.get(key, 0.0)
 
@@ -215,23 +215,40 @@ def _recent(part: Part, way: str) -> list[Rental]:
 
 def _give_sites(frame: Frame, spec: Spec) -> None:
     """Split the GPUs over the sites: as the sites ask, else by their power limits, else evenly."""
-    shares, origin = site_shares(spec)
+    shares, origin = site_shares(spec, frame["compute.gpus"])
     for i, share in enumerate(shares):
         frame.give(f"sites[{i}].share", share, origin)
 
 
-def site_shares(spec: Spec) -> tuple[list[float], Provenance]:
-    """The fraction of all GPUs at each site, and why."""
+def site_shares(spec: Spec, gpus: Floats) -> tuple[list[Floats], Provenance]:
+    """The fraction of all GPUs at each site, and why.
+
+    Sites that ask for a number of GPUs get it; the others share what is left.
+
+    Args:
+        spec: asked for.
+        gpus: GPUs of each candidate, shape (n,).
+
+    Returns:
+        One array of shape (n,) a site, and the provenance of all.
+    """
     sites = spec.sites
-    if len(sites) == 1:
-        return [1.0], Provenance("default", note="one site")
-    if all(s.gpus for s in sites):
-        total = float(sum(s.gpus or 0 for s in sites))
-        return [(s.gpus or 0) / total for s in sites], from_spec(str(spec.place("sites[0].gpus")))
-    if all(s.power_w for s in sites):
-        total = sum(s.power_w or 0.0 for s in sites)
-        return [(s.power_w or 0.0) / total for s in sites], Provenance("default", note="in proportion to site power")
-    return [1.0 / len(sites)] * len(sites), Provenance("default", note="evenly over the sites")
+    asked = [np.full_like(gpus, site.gpus or 0) for site in sites]
+    left = np.clip(gpus - sum(asked), 0.0, None)
+    open_sites = [i for i, site in enumerate(sites) if not site.gpus]
+    powered = all(sites[i].power_w for i in open_sites)
+    weights = {i: (sites[i].power_w or 1.0) if powered else 1.0 for i in open_sites}
+    for i, weight in weights.items():
+        asked[i] = left * (weight / sum(weights.values()))
+    total = sum(asked)
+    if len(open_sites) < len(sites):
+        first = next(i for i, site in enumerate(sites) if site.gpus)
+        origin = from_spec(str(spec.place(f"sites[{first}].gpus")))
+    elif len(sites) == 1:
+        origin = Provenance("default", note="one site")
+    else:
+        origin = Provenance("default", note="in proportion to site power" if powered else "evenly over the sites")
+    return [np.asarray(share / total) for share in asked], origin
 
 
 def _name_choices(frame: Frame, winner: Candidate) -> None:

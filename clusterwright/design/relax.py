@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from clusterwright.design.candidates import Candidate
 from clusterwright.design.limits import Bools, Limit
 from clusterwright.design.weighing import Weighing
-from clusterwright.units import human, unit_of
+from clusterwright.units import YEAR_S, human, unit_of
 
 __all__ = ["relaxations"]
 
@@ -21,6 +23,10 @@ def relaxations(weighing: Weighing) -> list[dict[str, Any]]:
 
     Three kinds: keep what was asked for and loosen exactly the limits it breaks; keep the limits and free one pin
     (GPU count, accelerator, rack density); do both, where neither is enough alone. Fewest changes first, then cost.
+
+    Returns:
+        One mapping a way out; ``change`` holds every key to change with its value, SI (``finance.years`` in years),
+        ``set`` the same as ``--set`` takes it.
     """
     made = [_loosen(i, weighing) for i in _least_broken(weighing.asked, weighing)]
     for lifts in sorted({c.lifts for c in weighing.candidates if c.lifts}, key=len):
@@ -47,18 +53,21 @@ def _least_broken(rows: Bools, weighing: Weighing) -> list[int]:
 
 
 def _loosen(i: int, weighing: Weighing) -> dict[str, Any]:
-    """Loosen each broken limit of candidate ``i`` to what it needs."""
-    changes, words = {}, []
+    """Loosen each broken limit of candidate ``i`` to what it needs, after the pins that it lifts."""
+    option = weighing.candidates[i]
+    changes, words = _pins(option), _pin_words(option)
     for limit, margin in zip(weighing.limits, weighing.margins[:, i], strict=True):
         if limit.key and margin < -1e-9:
             value = _with_room(limit, float(limit.values(weighing.frame)[i]))
-            changes[limit.key] = value
-            words.append(f"{limit.key}: {human(limit.path, limit.bound)} -> {human(limit.path, value)}")
-    option = weighing.candidates[i]
-    text = f"{'; '.join(words)} (with {option.name})"
-    if option.lifts:
-        text = f"free {' and '.join(option.lifts)} and {text}"
-    return _row("loosen", text, changes, i, weighing)
+            asked = value / YEAR_S if limit.key == "finance.years" else value
+            if asked > changes.get(limit.key, 0.0):
+                changes[limit.key] = asked
+                words[limit.key] = f"{human(limit.path, limit.bound)} -> {human(limit.path, value)}"
+    return _row("loosen", f"{_said(words)} (with {option.name})", changes, i, weighing)
+
+
+def _said(words: Mapping[str, str]) -> str:
+    return "; ".join(f"{key}: {text}" for key, text in words.items())
 
 
 ROOM = 1.006
@@ -75,21 +84,41 @@ def _with_room(limit: Limit, value: float) -> float:
 def _free(i: int, weighing: Weighing) -> dict[str, Any]:
     """Free the pins that candidate ``i`` lifts."""
     option = weighing.candidates[i]
+    return _row("free", f"{_said(_pin_words(option))} (as {option.name})", _pins(option), i, weighing)
+
+
+def _pins(option: Candidate) -> dict[str, Any]:
+    """What the pins that an option lifts would have to be."""
     pins: dict[str, Any] = {
         "compute.gpus": option.gpus,
         "compute.accelerators": option.accelerator,
         "compute.nodes_per_rack": option.nodes_per_rack,
     }
-    changes = {lift: pins[lift] for lift in option.lifts}
-    said = "; ".join(f"{k}: {v:,}" if isinstance(v, int) else f"{k}: {v}" for k, v in changes.items())
-    return _row("free", f"{said} (as {option.name})", changes, i, weighing)
+    return {lift: pins[lift] for lift in option.lifts}
+
+
+def _pin_words(option: Candidate) -> dict[str, str]:
+    return {key: f"{pin:,}" if isinstance(pin, int) else pin for key, pin in _pins(option).items()}
+
+
+_UNITS = {"power": "W", "rack_power": "W", "budget": "USD", "floor": "m2", "rack_weight": "kg", "deadline": "s"}
+"""Units of the keys that can be loosened, as the figures have them."""
+
+
+def _written(key: str, value: Any) -> str:
+    """One change as ``--set`` takes it: ``limits.power=1830000 W``."""
+    if key == "compute.accelerators":
+        return f"{key}=[{value}]"
+    unit = _UNITS.get(key.rpartition(".")[2], "")
+    return f"{key}={value:.6g} {unit}".strip() if isinstance(value, float) else f"{key}={value}"
 
 
 def _row(kind: str, text: str, changes: dict[str, Any], i: int, weighing: Weighing) -> dict[str, Any]:
     return {
         "kind": kind,
-        "steps": len(changes) + (len(weighing.candidates[i].lifts) if kind == "loosen" else 0),
+        "steps": len(changes),
         "change": changes,
+        "set": [_written(key, value) for key, value in changes.items()],
         "text": text,
         "option": weighing.candidates[i].name,
         "cost_usd": float(weighing.cost[i]),

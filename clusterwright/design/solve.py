@@ -12,7 +12,7 @@ from clusterwright import __version__
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import SCHEMA_NAME, Cluster
 from clusterwright.design.audit import audit
-from clusterwright.design.candidates import enumerate_candidates
+from clusterwright.design.candidates import enumerate_candidates, lacking, servers_for
 from clusterwright.design.choose import considered_rows, pareto_points
 from clusterwright.design.codes import FINDINGS
 from clusterwright.design.doors import assemble
@@ -23,6 +23,7 @@ from clusterwright.design.sensitivity import sensitivities
 from clusterwright.design.weighing import Weighing, weigh_all
 from clusterwright.domains import all_laws
 from clusterwright.errors import InputError
+from clusterwright.findings import Finding
 from clusterwright.spec import Spec
 from clusterwright.units import human, money_in
 
@@ -50,7 +51,7 @@ def design(spec: Spec, catalog: Catalog) -> Cluster:
 def _design(spec: Spec, catalog: Catalog) -> Cluster:
     candidates = enumerate_candidates(spec, catalog)
     if not any(not c.lifts for c in candidates):
-        raise InputError(_nothing(spec))
+        raise InputError(_nothing(spec, catalog))
     weighing = weigh_all(candidates, spec, catalog)
     winner = candidates[weighing.winner]
     cluster = assemble(winner, spec, catalog)
@@ -163,11 +164,19 @@ def _say_audit(cluster: Cluster) -> None:
             cluster.say(FINDINGS["AUDIT-CLAIM-REFUSED"].at(claim["path"], message))
 
 
-def _nothing(spec: Spec) -> Any:
-    asked = ", ".join(spec.compute.accelerators or ["any accelerator"])
+def _nothing(spec: Spec, catalog: Catalog) -> Finding:
+    """Why there is nothing to weigh: the fabric, the data of the named server, or the precision."""
+    fabric, server = spec.fabric.technology, spec.compute.server
+    asked = server or ", ".join(spec.compute.accelerators or ["any accelerator"])
     precision = ", ".join(sorted({w.train.precision for w in spec.workloads if w.train is not None}))
-    return FINDINGS["DESIGN-NO-OPTION"].at(
-        spec.place("compute"),
-        f"the catalogue has no server to buy with {asked} that computes in {precision} over the fabric asked for",
-        "see 'clusterwright catalog list server', add one with --overlay FILE, or ask for another precision or fabric",
-    )
+    hint = "see 'clusterwright catalog list server', add one with --overlay FILE, or ask for another precision"
+    if fabric is not None and servers_for(spec, catalog):
+        said = f"switches of {fabric} are not sold, so that no network can be built of it"
+        return FINDINGS["DESIGN-NO-OPTION"].at(spec.place("fabric.technology"), said, "name another, or leave it auto")
+    missing = lacking(catalog.get("server", server)) if server is not None else []
+    if missing:
+        said = f"the catalogue does not know {', '.join(missing)} of {asked}, without which no cluster can be designed"
+        hint = "add them with --overlay FILE, or name the accelerator instead of the server"
+    else:
+        said = f"the catalogue has no complete server to buy with {asked} that computes in {precision}"
+    return FINDINGS["DESIGN-NO-OPTION"].at(spec.place("compute"), said, hint)

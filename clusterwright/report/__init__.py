@@ -14,6 +14,7 @@ from clusterwright.report.codes import FINDINGS
 
 if TYPE_CHECKING:
     from clusterwright.report.build import report
+    from clusterwright.report.estimate import estimate_text, waterfall
     from clusterwright.report.explanation import explain, find, suggest
     from clusterwright.report.notebook import Plots, Result, design, open_run, plot, repr_html, to_pandas
     from clusterwright.report.page import html
@@ -31,6 +32,7 @@ __all__ = [
     "compare_table",
     "design",
     "design_summary",
+    "estimate_text",
     "explain",
     "explanation_data",
     "explanation_text",
@@ -45,10 +47,12 @@ __all__ = [
     "repr_html",
     "suggest",
     "to_pandas",
+    "waterfall",
 ]
 
 _HOMES = {
     "build": ("report",),
+    "estimate": ("estimate_text", "waterfall"),
     "explanation": ("explain", "find", "suggest"),
     "notebook": ("Plots", "Result", "design", "open_run", "plot", "repr_html", "to_pandas"),
     "page": ("html",),

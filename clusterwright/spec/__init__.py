@@ -20,10 +20,11 @@ from clusterwright.spec.reliability import Reliability
 from clusterwright.spec.scheduling import Scheduler
 from clusterwright.spec.schema import schema
 from clusterwright.spec.storage import Storage
-from clusterwright.spec.training import Plan, Train, Workload
+from clusterwright.spec.training import PRECISIONS, Plan, Train, Workload
 
 __all__ = [
     "FINDINGS",
+    "PRECISIONS",
     "VERSION",
     "Claim",
     "Compute",

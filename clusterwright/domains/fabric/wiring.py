@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clusterwright.catalog import Catalog
-from clusterwright.cluster import Cluster, Pattern, Provenance, ends
+from clusterwright.cluster import Cluster, Pattern, Provenance, bundled
 from clusterwright.domains.fabric.parts import Parts, parts_of
 from clusterwright.spec import Spec
 
@@ -71,8 +71,8 @@ def fill(cluster: Cluster, spec: Spec, catalog: Catalog) -> None:
 def _compute(cluster: Cluster, i: int, site: str, parts: Parts, plane: int, planes: int) -> None:
     own = f"sites[{i}].fabric"
     count = {name: int(cluster.value(f"{own}.all.{name}")) // planes for name in _SWITCHES}
-    if not count["leaf_switches"]:
-        return
+    if not count["leaf_switches"] or not cluster.value(f"{own}.fits"):
+        return  # nothing to join, or more than can be joined, which is a finding
     prefix = f"s{i + 1}" + (chr(ord("a") + plane) if planes > 1 else "")
     working = {name: cluster.value(f"{own}.{name}") / planes for name in (*_SWITCHES, *_TRUNKS)}
     tree = _Tree(
@@ -108,7 +108,7 @@ def _rails(cluster: Cluster, i: int, tree: _Tree, plane: int, planes: int) -> No
             numbers = {"of": many, "start": start, "rails": rails, "group": group, "full": full, "rest": rest}
             numbers |= {"pack": pack, "links": links, "first": plane * links, "base": base}
             pattern = Pattern("rail", numbers)
-            found = len(ends(pattern, leaves).source)
+            found = bundled(pattern, leaves)
             if found:
                 source, spare = f"s{i + 1}-{role}", found if role == "spare" else 0
                 _bundle(cluster, tree.parts, tree.site, source, f"{name}-leaf", pattern, found, spare, long=False)
@@ -225,7 +225,7 @@ def _spread(
     for name, base, leaves, _ in tree.pods() if many else []:
         numbers = {"of": many, "links": each, "start": start, "total": tree.leaves, "base": base, "first": first}
         pattern = Pattern("spread", {**numbers, "offset": 0})
-        found = len(ends(pattern, leaves).source)
+        found = bundled(pattern, leaves)
         spare = found if source.endswith("-spare") else 0
         if found:
             _bundle(cluster, tree.parts, tree.site, source, f"{name}-{tier}", pattern, found, spare, long=False)

@@ -184,3 +184,13 @@ def test_catalogue_needs_no_heavy_library() -> None:
     probe = "import sys, clusterwright.catalog as c; c.load_catalog().get('models', 'llama-3-70b'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split()
     assert {"numpy", "pydantic", "mlsysim", "pint", "rich", "click"}.isdisjoint(loaded)
+
+
+def test_one_more_part_stands_beside_the_others_and_changes_nothing_before() -> None:
+    before = load_catalog()
+    marked = {"source": "mem", "status": "estimate", "date": "2025-01"}
+    values = {"procurement": "buy", "accelerator": "h100-sxm-80gb", "gpus": 4}
+    wider = before.including("server", "mine", {key: {"v": value, **marked} for key, value in values.items()})
+    assert wider.get("server", "mine")["gpus"] == 4
+    assert wider.get("server", "dgx-h100")["gpus"] == before.get("server", "dgx-h100")["gpus"]
+    assert not before.has("server", "mine")

@@ -1,5 +1,6 @@
 """The link graph, against networkx and against what a fat tree must be."""
 
+import random
 from collections import Counter
 
 import networkx as nx
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from clusterwright.catalog import load_catalog
-from clusterwright.cluster import Cluster, Pattern, cables, ends, link_graph, member
+from clusterwright.cluster import Cluster, Pattern, bundled, cables, ends, link_graph, member
 from clusterwright.domains import fabric
 from tests.unit.domains.fabric.frames import frame, spec
 
@@ -172,3 +173,19 @@ def test_an_empty_network_is_an_empty_graph():
     assert made.names == []
     assert made.neighbour.size == 0
     assert np.array_equal(made.start, [0])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bundles_are_counted_without_listing_their_cables(seed: int) -> None:
+    draw = random.Random(seed)
+    rails, each, group = draw.choice([1, 2, 4, 8]), draw.choice([1, 2, 3]), draw.randint(1, 9)
+    everyone, start, base = draw.randint(1, 60), draw.randint(0, 20), draw.randint(0, 30)
+    full = everyone // group
+    numbers = {"of": everyone, "start": start, "rails": rails, "group": group, "full": full, "rest": everyone % group}
+    numbers |= {"pack": draw.randint(1, rails), "links": rails * each, "first": 0, "base": base}
+    spread = {"of": everyone, "links": each, "start": start, "total": base + 7, "base": base, "first": 0, "offset": 0}
+    clos = {"of": draw.randint(1, 9), "each": each, "offset": 0}
+    core = {"of": draw.randint(1, 9), "each": each, "group": group, "pod": 0, "offset": 0}
+    for kind, of in (("rail", numbers), ("spread", spread), ("clos", clos), ("core", core)):
+        pattern, targets = Pattern(kind, of), draw.randint(1, 7)
+        assert bundled(pattern, targets) == len(ends(pattern, targets).source), str(pattern)
