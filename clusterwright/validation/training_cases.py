@@ -122,7 +122,7 @@ GRAPHS_SINCE = 2026.0 + 5.0 / 12.0
 def _traits(row: Published, precision: str, release: float | None) -> dict[str, float]:
     """What the framework does by default, and what the row's note says."""
     framework, note = row.text("framework").lower(), row.text("verbatim_note").lower()
-    old = "fp16" in row.text("precision").lower() and ("megatron" in framework or not framework)
+    old = "fp16" in row.text("precision").lower() and "foundry" not in framework
     plain = old or framework == "megatron-lm"
     mixed = "asynctp" in note or "async tp" in note
     traits = {

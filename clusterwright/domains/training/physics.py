@@ -50,7 +50,7 @@ class Physics:
     row_scaled: float = 0.60
     grouped: float = 0.75
     grouped_fused: float = 0.85
-    power: float = 0.40
+    power: float = 0.50
     depth: float = 150.0
     wave: float = 1.5e6
     sustained: float = 0.15
