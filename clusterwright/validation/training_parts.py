@@ -202,7 +202,9 @@ def _completed(base: ModelArchitecture, said: dict[str, Any], experts: int, inne
     keys = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn_hidden", "gated_mlp", "vocab", "tied_embeddings")
     more = ("kind", "experts", "top_k", "shared_experts", "expert_ffn_hidden", "shared_ffn_hidden", "dense_layers")
     latent = ("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "window")
-    whole: dict[str, Any] = {k: getattr(base, k) for k in (*keys, *more, *latent, "moe_every", "window_layers")}
+    whole: dict[str, Any] = {
+        k: getattr(base, k) for k in (*keys, *more, *latent, "moe_every", "window_layers", "biases")
+    }
     if base.is_latent or ("heads" in said and "head_dim" not in said and said["heads"] != base.heads):
         whole.pop("head_dim")
     if "hidden" in said and said["hidden"] != base.hidden:

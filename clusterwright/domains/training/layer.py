@@ -187,6 +187,8 @@ def _element_bytes(runs: Runs) -> Floats:
     dense = per_width * shape.feed_forward_width / plans.tp
     routed = shape.active_experts * (per_width * shape.expert_width + ROUTING_PASSES * shape.hidden) / plans.tp
     routed = routed * np.where(np.asarray(runs.software.fused_experts) > 0, FUSED_SHARE, 1.0)
+    bias = 2.0 * ((1.0 + shape.gated) * shape.expert_width + shape.hidden)
+    routed = routed + shape.biased * shape.active_experts * bias / plans.tp
     mixture = per_width * shape.shared_width / plans.tp + routed
     per_token = shape.layers * (STREAM_PASSES * shape.hidden / cut + heads)
     per_token = per_token + shape.dense_layers * dense + shape.moe_layers * mixture

@@ -64,7 +64,7 @@ class Physics:
     collectives: float = 0.80
     all_to_all: float = 0.65
     ep_exposed: float = 0.60
-    ep_overlapped: float = 0.30
+    ep_overlapped: float = 0.45
     pp_exposed: float = 0.30
     tp_exposed: float = 0.60
     dp_exposed: float = 0.10

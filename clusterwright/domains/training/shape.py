@@ -70,6 +70,7 @@ class ModelShape:
         shared_width: the same of the shared experts together.
         gated: 1 where the activation multiplies two projections (SwiGLU), else 0.
         head_width: query elements of one head.
+        biased: 1 where the experts' products have biases, else 0.
         window: tokens that a windowed layer looks back; 0 without.
         window_share: share of the layers that are windowed.
     """
@@ -94,6 +95,7 @@ class ModelShape:
     shared_width: Number
     gated: Number
     head_width: Number
+    biased: Number = 0.0
     window: Number = 0.0
     window_share: Number = 0.0
 
@@ -199,6 +201,7 @@ def shape_of(model: ModelArchitecture) -> ModelShape:
         shared_width=shared_width,
         gated=float(model.gated_mlp),
         head_width=float(model.qk_nope_head_dim + model.qk_rope_head_dim if model.is_latent else model.head_dim),
+        biased=float(moe > 0 and model.biases == "all"),
         window=float(model.window),
         window_share=model.window_layers / model.layers,
     )
