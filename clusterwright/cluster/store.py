@@ -239,7 +239,25 @@ def _cluster_in(document: dict[str, Any]) -> Cluster:
     for name, item in document["tables"].items():
         tables[name] = _table_in(name, item)
     findings = [_finding_in(item, f"findings[{i}]") for i, item in enumerate(document["findings"])]
+    for key, answer in document["answers"].items():
+        _need(_is_answer(key, answer), f"answers.{key}", "is not what this version writes there")
     return Cluster(document["head"], frame, tables, findings, document["answers"])
+
+
+_MAPPINGS = ("roofline", "bottleneck", "requested", "pareto", "audit")
+_ROWS = (
+    *("constraints", "considered", "relaxations", "sensitivity", "redundancy"),
+    *("recovery_options", "fabric_options", "storage_options", "scheduler_options"),
+)
+
+
+def _is_answer(key: str, answer: Any) -> bool:
+    """Whether an answer has the form that its readers rely on: a mapping, rows, or rows for each workload."""
+    if key in _MAPPINGS:
+        return isinstance(answer, dict)
+    if key == "plans":
+        return isinstance(answer, list) and all(_is_answer("considered", several) for several in answer)
+    return key not in _ROWS or (isinstance(answer, list) and all(isinstance(row, dict) for row in answer))
 
 
 _SECTIONS: Mapping[str, type] = {

@@ -144,12 +144,14 @@ def _trains(server: Part, catalog: Catalog, spec: Spec) -> bool:
     if lacking(server):
         return False
     accelerator = catalog.get("accelerator", server.text("accelerator"))
-    return all(peak_key(accelerator, w.train.precision) in accelerator for w in spec.workloads if w.train is not None)
+    precisions = [w.train.precision for w in spec.workloads if w.train is not None]
+    return all(accelerator.get(peak_key(accelerator, precision), 0.0) for precision in precisions)
 
 
 def lacking(server: Part) -> list[str]:
     """What the catalogue would have to know of a server to design with it; instances of clouds often lack it."""
-    return [key for key in ("power_w", "gpus", "units", "nics", "nic_rate_bytes_s") if server.get(key, None) is None]
+    numbers = [key for key in ("power_w", "gpus", "units", "nics", "nic_rate_bytes_s") if not server.get(key, 0.0)]
+    return numbers if "cooling" in server else [*numbers, "cooling"]
 
 
 def peak_key(accelerator: Part, precision: str) -> str:
@@ -162,7 +164,8 @@ def _current(accelerator: Part, spec: Spec) -> bool:
     """Offered when nobody names a part: recent, sold where the sites are, and able to train with the models' memory."""
     if "market" in accelerator and not all(accelerator.text("market") in site.region for site in spec.sites):
         return False
-    return accelerator["launch_year"] >= FIRST_YEAR_OFFERED and accelerator["scaleup_domain"] >= 8
+    year = accelerator.get("launch_year", FIRST_YEAR_OFFERED)
+    return year >= FIRST_YEAR_OFFERED and accelerator["scaleup_domain"] >= 8
 
 
 def feasible_fabrics(spec: Spec, catalog: Catalog, server: Part, *, lifted: bool = False) -> list[str]:

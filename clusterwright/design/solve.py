@@ -173,10 +173,15 @@ def _nothing(spec: Spec, catalog: Catalog) -> Finding:
     if fabric is not None and servers_for(spec, catalog):
         said = f"switches of {fabric} are not sold, so that no network can be built of it"
         return FINDINGS["DESIGN-NO-OPTION"].at(spec.place("fabric.technology"), said, "name another, or leave it auto")
-    missing = lacking(catalog.get("server", server)) if server is not None else []
-    if missing:
-        said = f"the catalogue does not know {', '.join(missing)} of {asked}, without which no cluster can be designed"
-        hint = "add them with --overlay FILE, or name the accelerator instead of the server"
+    if server is not None:
+        named = [catalog.get("server", server)]
+    else:
+        named = [s for s in catalog.parts("server") if s.text("accelerator") in (spec.compute.accelerators or [])]
+    missing = [(s.name, lacking(s)) for s in named]
+    if missing and all(keys for _, keys in missing):
+        name, keys = min(missing, key=lambda one: len(one[1]))
+        said = f"the catalogue does not know {', '.join(keys)} of {name}, without which no cluster can be designed"
+        hint = "add them with --overlay FILE, or name another server or accelerator"
     else:
         said = f"the catalogue has no complete server to buy with {asked} that computes in {precision}"
     return FINDINGS["DESIGN-NO-OPTION"].at(spec.place("compute"), said, hint)

@@ -149,6 +149,9 @@ def test_another_schema_is_refused_and_the_right_one_named(tmp_path, text):
         ("tables.planets", lambda d: d["tables"].update(planets={"columns": {}})),
         ("findings[0]", lambda d: d["findings"][0].update(severity="awful")),
         ("texts.fabric.topology", lambda d: d["texts"].update({"fabric.topology": 3})),
+        ("answers.pareto", lambda d: d["answers"].update(pareto=[1])),
+        ("answers.plans", lambda d: d["answers"].update(plans=[1])),
+        ("answers.constraints", lambda d: d["answers"].update(constraints="x")),
     ],
 )
 def test_a_damaged_part_is_named(tmp_path, where, change):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from clusterwright.catalog import Catalog
+from clusterwright.catalog import Catalog, load_catalog
 from clusterwright.design import design
+from clusterwright.design.candidates import enumerate_candidates
 from clusterwright.errors import InputError
 from clusterwright.spec import read_spec
 
@@ -50,7 +53,7 @@ def test_a_free_count_is_at_least_what_a_run_asks_for(catalog: Catalog) -> None:
     ("rest", "said"),
     [
         ("fabric: {technology: efa}", "switches of efa are not sold"),
-        ("compute: {server: aws-p5.48xlarge}", "does not know power_w, units of aws-p5.48xlarge"),
+        ("compute: {server: aws-p5.48xlarge}", "does not know power_w, units, cooling of aws-p5.48xlarge"),
         (
             "compute: {accelerators: [v100-sxm-32gb]}",
             "no complete server to buy with v100-sxm-32gb that computes in bf16",
@@ -70,3 +73,27 @@ def test_fp16_runs_at_the_bf16_rate_where_only_that_is_published(catalog: Catalo
     )
     cluster = design(read_spec(text, "t.yaml", (), catalog), catalog)
     assert cluster.value("training[0].peak_flops") == catalog.get("accelerator", "b200-sxm-180gb")["peak_bf16_flops"]
+
+
+@pytest.mark.parametrize("value", ["power: 0 W", "units: 0", "nics: 0"])
+def test_a_server_of_nothing_is_not_weighed(value: str, tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(f"date: 2026-11-15\nservers:\n  hgx-h100:\n    {value}\n")
+    catalog = load_catalog([own])
+    text = f"version: 1\nname: t\nworkloads: [{{name: w, train: {{model: llama-3-8b}}}}]\n{H100}\n"
+    options = enumerate_candidates(read_spec(text, "t.yaml", (), catalog), catalog)
+    assert {option.server for option in options if not option.lifts} == {"dgx-h100"}
+
+
+def test_a_part_of_ones_own_without_year_and_cooling_ends_in_words(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "date: 2026-11-15\naccelerators:\n  mine:\n    {vendor: me, memory: 96 GB, memory_bandwidth: 4 TB/s, "
+        "tdp: 800 W, peak: {bf16: 1200 TFLOPS}, scaleup_domain: 8}\nservers:\n  mine-8:\n    "
+        "{procurement: buy, "
+        "accelerator: mine, gpus: 8, power: 8 kW, units: 8, nics: 8, nic_rate: 400 Gb/s}\n"
+    )
+    catalog = load_catalog([own])
+    text = "version: 1\nname: t\nworkloads: [{name: w, train: {model: llama-3-8b}}]\ncompute: {accelerators: [mine]}\n"
+    with pytest.raises(InputError, match="does not know cooling of mine-8"):
+        design(read_spec(text, "t.yaml", (), catalog), catalog)
