@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterwright.design.candidates import Candidate
+from clusterwright.design.candidates import RENTED, Candidate
 from clusterwright.design.limits import Bools, Limit
 from clusterwright.design.weighing import Weighing
 from clusterwright.spec import Spec
@@ -76,7 +76,19 @@ def _loosen(i: int, weighing: Weighing) -> dict[str, Any]:
             if asked > loosened.get(limit.key, 0.0):
                 loosened[limit.key] = asked
                 words[limit.key] = f"{human(limit.path, limit.bound)} -> {human(limit.path, value)}"
+    _loosen_rent(i, weighing, loosened, words)
     return _row("loosen", pins, loosened, words, i, weighing)
+
+
+def _loosen_rent(i: int, weighing: Weighing, loosened: dict[str, Any], words: dict[str, str]) -> None:
+    """More operating years cost more rent, which a budget that held before may not cover."""
+    budget, years = weighing.spec.limits.budget_usd, loosened.get("finance.years")
+    if budget is None or years is None or weighing.candidates[i].procurement not in RENTED:
+        return
+    needed = float(weighing.cost[i]) * years / weighing.spec.finance.years * ROOM
+    if needed > budget:
+        loosened["limits.budget"] = needed
+        words["limits.budget"] = f"{human('x_usd', budget)} -> {human('x_usd', needed)}"
 
 
 def _said(words: Mapping[str, str]) -> str:
