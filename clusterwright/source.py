@@ -90,7 +90,8 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes | Problem:
     except FileNotFoundError:
         return Problem("missing", place, "does not exist", "check the path")
     except (OSError, ValueError) as error:
-        return Problem("unreadable", place, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+        said = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        return Problem("unreadable", place, said, "check who may read it, and where links lead")
     if len(data) > limit:
         return Problem("too-large", place, f"is longer than {limit:,} bytes", "split it")
     if b"\0" in data:
@@ -134,11 +135,11 @@ def read_yaml(path: Path, text: str | None = None) -> Document:
         return document
     if root is None:
         if not document.problems:
-            document.problems.append(Problem("empty", Place(document.file), "holds no value"))
+            document.problems.append(Problem("empty", Place(document.file), "holds no value", "write keys and values"))
         return document
     document.value = _Builder(document).build(root, (), 0)
     if document.value is None and not document.problems:
-        document.problems.append(Problem("empty", Place(document.file), "holds no value"))
+        document.problems.append(Problem("empty", Place(document.file), "holds no value", "write keys and values"))
     return document
 
 

@@ -296,6 +296,8 @@ def _checked(value: float, dim: Dimension, text: str) -> float:
         raise UnitError(f"'{_short(text)}' is not a finite number", f"write it like '{dim.example}'")
     if value < 0 and not dim.signed:
         raise UnitError(f"'{_short(text)}' is negative", "give a value of zero or more")
+    if value > dim.most * (1 + 1e-9) and dim.name == "fraction":
+        raise UnitError(f"'{_short(text)}' is more than the whole", f"write it like '{dim.example}'")
     if value > dim.most * (1 + 1e-9):
         raise UnitError(
             f"'{_short(text)}' is beyond anything that can be built ({human_as(dim.most, dim.si)})",

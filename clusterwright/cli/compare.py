@@ -32,13 +32,13 @@ def command(runs: tuple[Path, ...], threshold: float, output: str, overlays: tup
     shows the figures that decide; -o json and -o csv list every figure that differs between the first and each of
     the others. Overlays are laid over specs only, and over all of them: to see what one changes, compare run folders.
     """
-    from clusterwright.cluster import diff
+    from clusterwright.cluster import diff, plain
 
     if len(runs) < 2:
         raise click.UsageError("compare takes at least two runs", click.get_current_context())
     clusters = [_open(path, overlays) for path in runs]
     changes = [
-        {"run": str(path), **asdict(change)}
+        plain({"run": str(path), **asdict(change)})
         for path, other in zip(runs[1:], clusters[1:], strict=True)
         for change in diff(clusters[0], other)
         if change.relative is None or abs(change.relative) >= threshold

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -140,3 +141,9 @@ def test_a_system_folder_is_refused_at_once(here: Path) -> None:
     ended = run("design", "s.yaml", "--out", "/etc", cwd=here)
     assert ended.returncode == 2
     assert "/etc RUN-EDITED" in ended.stderr
+
+
+def test_designs_of_different_kinds_compare_as_json(here: Path) -> None:
+    ended = run("compare", "s.yaml", str(EXAMPLES / "gb200-nvl72.yaml"), "--json", cwd=here)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["changes"]

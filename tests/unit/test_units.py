@@ -59,7 +59,7 @@ def test_every_dimension_understands_its_own_example(name: str) -> None:
         (True, "count", "expected a quantity"),
         (None, "power", "expected a quantity"),
         ([1], "power", "expected a quantity"),
-        ("120 %", "fraction", "beyond anything"),
+        ("120 %", "fraction", "more than the whole"),
         ("5 EUR", "money", "no exchange rate"),
     ],
 )
