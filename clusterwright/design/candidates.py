@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from clusterwright.catalog import Catalog, Part
-from clusterwright.spec import Spec
+from clusterwright.spec import Spec, Train
 
 __all__ = ["Candidate", "enumerate_candidates", "feasible_fabrics", "lacking", "peak_key", "servers_for"]
 
@@ -220,15 +220,13 @@ def _least_asked(spec: Spec, per_system: int) -> int:
     return math.ceil(max(runs, sites) / per_system) * per_system
 
 
-def _gpus_needed(train: object, accelerator: Part) -> float:
+def _gpus_needed(train: Train, accelerator: Part) -> float:
     """GPUs that meet the deadline at the expected utilisation; 0 without a deadline."""
-    deadline = getattr(train, "deadline_s", None)
-    if deadline is None:
+    if train.deadline_s is None:
         return 0.0
-    architecture = train.architecture  # type: ignore[attr-defined]
-    flop = 6.0 * architecture.active_parameters * train.tokens  # type: ignore[attr-defined]
-    peak = accelerator[peak_key(accelerator, train.precision)]  # type: ignore[attr-defined]
-    return float(flop / (deadline * peak * EXPECTED_MFU))
+    flop = 6.0 * train.architecture.active_parameters * train.tokens
+    peak = accelerator[peak_key(accelerator, train.precision)]
+    return float(flop / (train.deadline_s * peak * EXPECTED_MFU))
 
 
 def _densities(spec: Spec, server: Part, *, lifted: bool) -> list[int]:

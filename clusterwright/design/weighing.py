@@ -13,7 +13,7 @@ from clusterwright.cluster import Floats, Frame
 from clusterwright.design.candidates import Candidate
 from clusterwright.design.doors import weigh
 from clusterwright.design.limits import Bools, Limit, holds, limits_of, violation
-from clusterwright.search import dominated
+from clusterwright.search import best, dominated, weighted
 from clusterwright.spec import Spec
 
 __all__ = ["Weighing", "finish", "weigh_all"]
@@ -58,24 +58,23 @@ class Weighing:
 
     @cached_property
     def score(self) -> Floats:
-        """The weighted objective, each part divided by its median over the candidates; smaller is better.
-
-        Equal to within a ten-thousandth, the shorter run and then the fewer racks decide.
-        """
-        total = np.zeros(self.frame.n)
-        for name, weight in self.spec.objective.items():
-            total += weight * _relative(self.finish if name == "time" else self.frame[OBJECTIVES[name]])
-        return total + 1e-5 * _relative(self.finish) + 1e-6 * _relative(self.frame["facility.racks"])
+        """The weighted objective, each part relative to its median over the candidates; smaller is better."""
+        weights = self.spec.objective
+        parts = [self.finish if name == "time" else self.frame[OBJECTIVES[name]] for name in weights]
+        return weighted(np.column_stack(parts), list(weights.values()))
 
     @cached_property
     def winner(self) -> int:
-        """The best by the objective among what was asked and holds; else the least broken of what was asked."""
+        """The best by the objective among what was asked and holds; else the least broken of what was asked.
+
+        Equal to within a ten-thousandth, the shorter run and then the fewer racks decide.
+        """
         allowed = self.asked & self.feasible
-        if allowed.any():
-            return int(np.argmin(np.where(allowed, self.score, np.inf)))
-        broken = np.where(self.asked, violation(list(self.limits), self.frame), np.inf)
-        least = broken <= broken.min() + 1e-6
-        return int(np.argmin(np.where(least, self.score, np.inf)))
+        if not allowed.any():
+            broken = np.where(self.asked, violation(list(self.limits), self.frame), np.inf)
+            allowed = broken <= broken.min() + 1e-6
+        found = best(self.score, allowed, (self.finish, self.frame["facility.racks"]))
+        return 0 if found is None else found
 
     @cached_property
     def beaten(self) -> Bools:
@@ -87,11 +86,6 @@ class Weighing:
     def found(self) -> bool:
         """Whether the winner holds every limit."""
         return bool(self.feasible[self.winner])
-
-
-def _relative(values: Floats) -> Floats:
-    """Values divided by their median."""
-    return values / (float(np.median(values)) or 1.0)
 
 
 def weigh_all(candidates: Sequence[Candidate], spec: Spec, catalog: Catalog) -> Weighing:

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-__all__ = ["one_at_a_time", "rank_swings", "tornado"]
+__all__ = ["rank_swings"]
 
 Floats = NDArray[np.float64]
 Swing = tuple[int, float, float]
-
-
-def one_at_a_time(base: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
-    """The rows of a sensitivity study: all inputs at their base, one of them at an end.
-
-    Args:
-        base: the inputs with nothing moved, shape (k,).
-        low: their low ends, shape (k,).
-        high: their high ends, shape (k,).
-
-    Returns:
-        Shape (2 k, k): rows 2 i and 2 i + 1 have input i at its low and at its high end.
-    """
-    start = np.asarray(base, dtype=np.float64)
-    rows = np.tile(start, (2 * len(start), 1))
-    column = np.arange(len(start))
-    rows[2 * column, column] = low
-    rows[2 * column + 1, column] = high
-    return rows
 
 
 def rank_swings(at_low: Floats, at_high: Floats, base: float) -> list[Swing]:
@@ -45,20 +24,3 @@ def rank_swings(at_low: Floats, at_high: Floats, base: float) -> list[Swing]:
     """
     swing = np.maximum(np.abs(at_low - base), np.abs(at_high - base))
     return [(int(k), float(at_low[k]), float(at_high[k])) for k in np.argsort(-swing, kind="stable")]
-
-
-def tornado(evaluate: Callable[[Floats], Floats], base: ArrayLike, low: ArrayLike, high: ArrayLike) -> list[Swing]:
-    """Swings of a result when one input at a time moves to its ends, the largest first.
-
-    Args:
-        evaluate: rows of inputs, shape (m, k), to results, shape (m,); called once.
-        base: the inputs with nothing moved, shape (k,).
-        low: their low ends, shape (k,).
-        high: their high ends, shape (k,).
-
-    Returns:
-        As :func:`rank_swings`. Inputs are moved alone: what two do together is not seen.
-    """
-    start = np.asarray(base, dtype=np.float64)
-    values = evaluate(np.vstack([one_at_a_time(start, low, high), start]))
-    return rank_swings(values[0:-1:2], values[1:-1:2], float(values[-1]))

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.search import best, relative, weighted
+from clusterwright.search import best, weighted
+from clusterwright.search.choose import relative
 
 
 def test_objectives_are_measured_against_their_median() -> None:
