@@ -4,6 +4,11 @@ import os
 import shutil
 
 import pytest
+from hypothesis import settings
+
+# Machines are shared: a slow example is no failure, and every run tries the same examples.
+settings.register_profile("shared", deadline=None, derandomize=True)
+settings.load_profile("shared")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from clusterwright.design.candidates import Candidate
 from clusterwright.design.limits import Bools, Limit
 from clusterwright.design.weighing import Weighing
+from clusterwright.spec import Spec
 from clusterwright.units import YEAR_S, human, unit_of
 
 __all__ = ["relaxations"]
@@ -36,8 +37,21 @@ def relaxations(weighing: Weighing) -> list[dict[str, Any]]:
         else:
             made += [_loosen(i, weighing) for i in _least_broken(rows, weighing)[:1]]
     base = float(weighing.cost[weighing.winner])
-    unique = {row["text"]: {**row, "extra_usd": row["cost_usd"] - base} for row in made if row["change"]}
+    unique = {row["text"]: {**row, "extra_usd": row["cost_usd"] - base} for row in made if _possible(row["change"])}
     return sorted(unique.values(), key=lambda row: (row["steps"], row["cost_usd"], row["time_to_train_s"]))[:MOST]
+
+
+LONGEST = {"deadline": 100 * YEAR_S, "years": 50.0}
+"""The longest times that a spec may ask for."""
+
+
+def _possible(changes: Mapping[str, Any]) -> bool:
+    """True for changes that a spec accepts; what takes centuries is no way out."""
+    return bool(changes) and all(
+        value <= LONGEST.get(key.rpartition(".")[2], math.inf)
+        for key, value in changes.items()
+        if isinstance(value, float)
+    )
 
 
 def _least_broken(rows: Bools, weighing: Weighing) -> list[int]:
@@ -54,16 +68,15 @@ def _least_broken(rows: Bools, weighing: Weighing) -> list[int]:
 
 def _loosen(i: int, weighing: Weighing) -> dict[str, Any]:
     """Loosen each broken limit of candidate ``i`` to what it needs, after the pins that it lifts."""
-    option = weighing.candidates[i]
-    changes, words = _pins(option), _pin_words(option)
+    pins, loosened, words = _pins(weighing.candidates[i], weighing.spec), dict[str, Any](), dict[str, str]()
     for limit, margin in zip(weighing.limits, weighing.margins[:, i], strict=True):
         if limit.key and margin < -1e-9:
             value = _with_room(limit, float(limit.values(weighing.frame)[i]))
             asked = value / YEAR_S if limit.key == "finance.years" else value
-            if asked > changes.get(limit.key, 0.0):
-                changes[limit.key] = asked
+            if asked > loosened.get(limit.key, 0.0):
+                loosened[limit.key] = asked
                 words[limit.key] = f"{human(limit.path, limit.bound)} -> {human(limit.path, value)}"
-    return _row("loosen", f"{_said(words)} (with {option.name})", changes, i, weighing)
+    return _row("loosen", pins, loosened, words, i, weighing)
 
 
 def _said(words: Mapping[str, str]) -> str:
@@ -83,22 +96,22 @@ def _with_room(limit: Limit, value: float) -> float:
 
 def _free(i: int, weighing: Weighing) -> dict[str, Any]:
     """Free the pins that candidate ``i`` lifts."""
-    option = weighing.candidates[i]
-    return _row("free", f"{_said(_pin_words(option))} (as {option.name})", _pins(option), i, weighing)
+    return _row("free", _pins(weighing.candidates[i], weighing.spec), {}, {}, i, weighing)
 
 
-def _pins(option: Candidate) -> dict[str, Any]:
-    """What the pins that an option lifts would have to be."""
-    pins: dict[str, Any] = {
+def _pins(option: Candidate, spec: Spec) -> dict[str, Any]:
+    """What the pins that an option lifts would have to be; other parts may need another server and other links."""
+    values: dict[str, Any] = {
         "compute.gpus": option.gpus,
         "compute.accelerators": option.accelerator,
         "compute.nodes_per_rack": option.nodes_per_rack,
     }
-    return {lift: pins[lift] for lift in option.lifts}
-
-
-def _pin_words(option: Candidate) -> dict[str, str]:
-    return {key: f"{pin:,}" if isinstance(pin, int) else pin for key, pin in _pins(option).items()}
+    pins = {lift: values[lift] for lift in option.lifts}
+    if "compute.accelerators" in pins and spec.compute.server is not None:
+        pins["compute.server"] = option.server
+    if spec.fabric.technology is not None and spec.fabric.technology != option.fabric:
+        pins["fabric.technology"] = option.fabric
+    return pins
 
 
 _UNITS = {"power": "W", "rack_power": "W", "budget": "USD", "floor": "m2", "rack_weight": "kg", "deadline": "s"}
@@ -113,14 +126,22 @@ def _written(key: str, value: Any) -> str:
     return f"{key}={value:.6g} {unit}".strip() if isinstance(value, float) else f"{key}={value}"
 
 
-def _row(kind: str, text: str, changes: dict[str, Any], i: int, weighing: Weighing) -> dict[str, Any]:
+def _row(
+    kind: str, pins: dict[str, Any], loosened: dict[str, Any], words: dict[str, str], i: int, weighing: Weighing
+) -> dict[str, Any]:
+    option, asked = weighing.candidates[i], weighing.spec.compute
+    said = {key: f"{pin:,}" if isinstance(pin, int) else pin for key, pin in pins.items()} | words
+    kept = {}
+    if any(key.endswith((".deadline", ".years")) for key in loosened) and asked.gpus is None:
+        kept["compute.gpus"] = option.gpus  # the counts that are weighed follow the deadline
+    changes = pins | {key: value for key, value in kept.items() if key not in pins} | loosened
     return {
         "kind": kind,
-        "steps": len(changes),
+        "steps": len(pins) + len(loosened),
         "change": changes,
         "set": [_written(key, value) for key, value in changes.items()],
-        "text": text,
-        "option": weighing.candidates[i].name,
+        "text": f"{_said(said)} ({'with' if kind == 'loosen' else 'as'} {option.name})",
+        "option": option.name,
         "cost_usd": float(weighing.cost[i]),
         "time_to_train_s": float(weighing.finish[i]),
     }

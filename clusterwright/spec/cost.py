@@ -50,7 +50,8 @@ class Weights(Form):
                 raise problem("SPEC-UNKNOWN-KEY", f"{shown(word)} is not an {self.noun}", close or hint, at=(word,))
             if isinstance(weight, bool) or not isinstance(weight, int | float):
                 raise problem("SPEC-TYPE", f"a weight is a number, not {shown(weight)}", hint, at=(word,))
-            weights[word] = bounds.check(float(weight), finite(weight, hint))
+            written = finite(weight, hint)  # first: whole numbers can be too long for a float
+            weights[word] = bounds.check(float(weight), written)
         total = sum(weights.values())
         if total <= 0:
             raise problem("SPEC-RANGE", f"the weights of the {self.noun} sum to zero", hint)

@@ -32,6 +32,8 @@ NEVER_USED = 1e3
 """Stands for *at no utilisation* where nobody rents the part out."""
 _FROM_ZERO = (0.0, float("inf"))
 _ZETTA = 1e21
+_NO_PROGRESS = 1e-12
+"""Least useful ZFLOP of a GPU-hour reckoned with, a billionth of what an H100 does."""
 
 
 @law(
@@ -201,8 +203,8 @@ def used_usd_per_gpu_h(usd_per_gpu_h: Floats, occupancy: Floats) -> Floats:
     bounds=_FROM_ZERO,
 )
 def usd_per_zflop(usd_per_gpu_h: Floats, tflops_per_gpu: Floats, ettr: Floats) -> Floats:
-    """Cost of 1e21 useful FLOP over the operating years, shape (n,)."""
-    return usd_per_gpu_h / (tflops_per_gpu * 1e12 * ettr * HOUR_S / _ZETTA)
+    """Cost of 1e21 useful FLOP over the operating years, shape (n,); finite also where failures leave no progress."""
+    return usd_per_gpu_h / np.maximum(tflops_per_gpu * 1e12 * ettr * HOUR_S / _ZETTA, _NO_PROGRESS)
 
 
 @law("cost.rentable", formula="1 when a rental offer is known", unit="1", source="the catalogue's offers", count=True)

@@ -222,7 +222,7 @@ def _spread(
     cluster: Cluster, tree: _Tree, source: str, many: int, each: int, start: int, *, first: int, tier: str = "leaf"
 ) -> int:
     """Deal ``each`` cables of ``many`` sources round to the leaves; returns where the next ones start."""
-    for name, base, leaves, _ in tree.pods() if many else []:
+    for name, base, leaves, _ in tree.pods() if many and tree.leaves else []:
         numbers = {"of": many, "links": each, "start": start, "total": tree.leaves, "base": base, "first": first}
         pattern = Pattern("spread", {**numbers, "offset": 0})
         found = bundled(pattern, leaves)
