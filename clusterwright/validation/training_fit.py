@@ -50,7 +50,7 @@ SURENESS: Mapping[str, float] = {
     "overhead": 0.60,
 }
 """Standard deviation of the logarithm of each constant before any row is seen."""
-FRAMEWORK_SPREAD = 0.06
+FRAMEWORK_SPREAD = 0.05
 """Standard deviation of the logarithm of a framework's factor."""
 ROW_SPREAD = 0.07
 """Standard deviation of the logarithm of a row about the law: releases alone make 6 %."""

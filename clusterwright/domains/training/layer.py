@@ -12,7 +12,7 @@ from clusterwright.domains.training.plans import SELECTIVE, Runs, recomputed
 from clusterwright.domains.training.rates import Rates, rates_of
 from clusterwright.domains.training.shape import Product
 
-__all__ = ["Work", "work_of"]
+__all__ = ["HOST_CORNER", "Work", "work_of"]
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +46,8 @@ DENSE_KERNELS = 14.0
 """Kernels that a dense layer launches forward; backward twice as many."""
 MIXTURE_KERNELS = 30.0
 """Kernels more of a mixture layer, forward: routing, permutation, exchange, grouped products."""
+HOST_CORNER = 3.0
+"""Exponent of the soft maximum of accelerator and host time: layers differ, so the corner is not sharp."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,11 @@ class Work:
     def total_s(self) -> Floats:
         """All that the accelerator does."""
         return self.matmul_s + self.attention_s + self.memory_bound_s
+
+    @property
+    def pace_s(self) -> Floats:
+        """All of it with the waits for the host: what traffic can hide behind."""
+        return np.asarray((self.total_s**HOST_CORNER + self.host_s**HOST_CORNER) ** (1.0 / HOST_CORNER))
 
 
 def work_of(runs: Runs) -> Work:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterwright.domains.training.layer import work_of
+from clusterwright.domains.training.layer import HOST_CORNER, work_of
 from clusterwright.domains.training.plans import FULL, Plans, Runs
 from clusterwright.domains.training.shape import ModelShape
 from clusterwright.domains.training.traffic import Traffic, traffic_of
@@ -18,8 +18,6 @@ Floats = NDArray[np.float64]
 
 OPTIMIZER_TRAFFIC_BYTES = 30.0
 """Bytes the Adam step moves a parameter: reads gradient, master, two moments (16), writes the three and BF16 (14)."""
-HOST_CORNER = 3.0
-"""Exponent of the soft maximum of accelerator and host time."""
 
 
 @dataclass(frozen=True)

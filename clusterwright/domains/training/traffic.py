@@ -196,7 +196,7 @@ def _data(runs: Runs, work: Work) -> Flow:
         reduce = group.reduce_scatter_s(GRADIENT_BYTES * weights)
         wire = wire + np.where(weights > 0, reduce + gather, 0.0)
         volume = volume + (GRADIENT_BYTES + gathers * WEIGHT_BYTES) * weights * (1.0 - 1.0 / group.ranks)
-    behind = work.total_s / plans.pp * (1.0 + (plans.pp - 1.0) / plans.interleave)
+    behind = work.pace_s / plans.pp * (1.0 + (plans.pp - 1.0) / plans.interleave)
     overlapped = np.maximum(wire - behind, runs.physics.dp_exposed * wire)
     hides = (plans.shard > 0) & (np.asarray(runs.software.dp_overlap) > 0)
     exposed = np.where(hides, overlapped, wire)

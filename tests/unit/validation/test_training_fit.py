@@ -57,7 +57,8 @@ def test_a_slow_framework_gets_a_factor_and_the_hardware_does_not(published: Cas
     slow = published.column("framework") == "torchtitan"
     made = _made(published, published.step_s(PRIOR) * np.where(slow, 1.10, 1.0))
     found = fit(made, np.ones(len(made), dtype=bool))
-    assert 1.04 < found.factors["torchtitan"] <= 1.10
+    # Held near one with a spread of 5 %: a third of the 10 % at least is found, and no more than all of it.
+    assert 1.033 < found.factors["torchtitan"] <= 1.10
     assert all(0.97 < f < 1.03 for name, f in found.factors.items() if name != "torchtitan")
     assert found.physics.matmul == pytest.approx(PRIOR.matmul, rel=0.02)
 

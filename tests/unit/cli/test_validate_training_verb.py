@@ -1,0 +1,92 @@
+"""``validate training`` and ``calibrate`` from the command line: documents, tables, files, exit codes."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from clusterwright.cli import main, program
+from clusterwright.validation import PUBLISHED
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(program, list(words))
+
+
+@pytest.fixture(scope="module")
+def some(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every ninth published run."""
+    path = tmp_path_factory.mktemp("runs") / "some.csv"
+    lines = PUBLISHED.read_text("utf-8").splitlines()
+    path.write_text("\n".join([lines[0], *lines[1::9]]) + "\n", "utf-8")
+    return path
+
+
+def test_the_document_has_what_was_agreed(some: Path) -> None:
+    result = run("validate", "training", "--data", str(some), "--json")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    figures = {"rows", "run", "refused", "no_target", "mape", "median", "p90", "bias", "coverage80"}
+    assert figures | {"predictions", "memory", "baselines", "by_family", "by_gpu", "by_kind"} <= set(document)
+    for group in ("by_family", "by_gpu", "by_kind"):
+        assert all(figures <= set(one) for one in document[group].values())
+    assert {"rows", "mape", "false_misfits"} <= set(document["memory"])
+    assert len(document["baselines"]) == 2
+    assert len(document["predictions"]) == document["rows"]
+    assert all({"value", "low", "high"} == set(p["step_time_s"]) for p in document["predictions"] if "step_time_s" in p)
+
+
+def test_a_person_gets_a_table_and_a_spreadsheet_gets_rows(some: Path) -> None:
+    table = run("validate", "training", "--data", str(some)).stdout
+    assert "all families alike" in table
+    assert "baseline six_nd_at_40_percent" in table
+    rows = list(csv.DictReader(run("validate", "training", "--data", str(some), "-o", "csv").stdout.splitlines()))
+    assert len(rows) == len(some.read_text("utf-8").splitlines()) - 1
+
+
+def test_a_missing_file_is_bad_input() -> None:
+    assert main(["validate", "training", "--data", "/nowhere/runs.csv"]) == 2
+
+
+def _site(path: Path, slower: float) -> Path:
+    """A made-up site: forty published dense runs, each slower by a factor."""
+    rows = list(csv.DictReader(PUBLISHED.read_text("utf-8").splitlines()))
+    runs = [r for r in rows if r["family"] == "mosaicml"][::3]
+    for r in runs:
+        r |= {"measured_step_s": str(slower * float(r["measured_step_s"])), "framework": "ours", "family": "site"}
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(runs[0]))
+        writer.writeheader()
+        writer.writerows(runs)
+    return path
+
+
+def test_a_sites_runs_move_the_constants_and_the_change_is_shown(tmp_path: Path) -> None:
+    site, out = _site(tmp_path / "site.csv", 1.25), tmp_path / "mine.json"
+    result = run("calibrate", "--data", str(site), "--out", str(out), "--json")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert document["after"]["mape"] < 0.5 * document["before"]["mape"]
+    assert document["left_out"]["mape"] < 0.6 * document["before"]["mape"]
+    factor = next(c for c in document["changes"] if c["name"] == "factor of ours")
+    assert 1.05 < factor["after"] <= 1.3
+    assert json.loads(out.read_text("utf-8"))["factors"]["ours"] == factor["after"]
+    assert "written" in result.stderr
+    again = json.loads(run("validate", "training", "--data", str(site), "--calibration", str(out), "--json").stdout)
+    assert again["mape"] < 0.6 * json.loads(run("validate", "training", "--data", str(site), "--json").stdout)["mape"]
+
+
+def test_a_file_that_is_no_calibration_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "no.json"
+    for text in ("{}", "[1]", "no", '{"physics": {"magic": 1}}'):
+        path.write_text(text)
+        assert main(["validate", "training", "--calibration", str(path)]) == 2, text
+
+
+@pytest.mark.slow
+def test_without_data_the_shipped_constants_are_derived_anew() -> None:
+    result = run("calibrate")
+    assert result.exit_code == 0
+    assert "332 runs of 10 families" in result.stdout
