@@ -12,9 +12,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from clusterwright import __version__
 from clusterwright.errors import InputError, WorldError
@@ -49,10 +50,18 @@ FINDINGS = codes(
 )
 
 
-def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
+def write_run(
+    folder: Path, files: Mapping[str, bytes], about: Mapping[str, Any] | None = None, programs: Iterable[str] = ()
+) -> None:
     """Replace the run folder ``folder`` by ``files`` and their manifest, atomically.
 
     A link is followed: the folder that it names is replaced, and the link stays.
+
+    Args:
+        folder: to write.
+        files: path in it -> content.
+        about: what the manifest says beside version and files, such as another ``schema``.
+        programs: paths of files that can be executed.
 
     Raises:
         InputError: the folder is there and was edited, or is not a run folder, or cannot be one.
@@ -71,7 +80,7 @@ def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
             )
         made = Path(tempfile.mkdtemp(prefix=_prefix(place), dir=place.parent))
         try:
-            _fill(made, files)
+            _fill(made, files, about or {}, programs)
             _swap(made, place)
         finally:
             shutil.rmtree(made, ignore_errors=True)
@@ -87,7 +96,7 @@ def add_file(folder: Path, name: str, data: bytes) -> None:
             raise InputError(FINDINGS["RUN-EDITED"].at(str(target), "was edited since it was written", hint))
         _write_atomically(target, data)
         manifest[name] = _digest(data)
-        _write_atomically(folder / MANIFEST, _manifest_bytes(manifest))
+        _write_atomically(folder / MANIFEST, _manifest_bytes(manifest, {}))
 
 
 def edited_files(folder: Path) -> list[str]:
@@ -153,8 +162,9 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _manifest_bytes(files: Mapping[str, str]) -> bytes:
-    document = {"schema": "clusterwright/manifest/1", "version": __version__, "files": dict(sorted(files.items()))}
+def _manifest_bytes(files: Mapping[str, str], about: Mapping[str, Any]) -> bytes:
+    head = {"schema": "clusterwright/manifest/1", "version": __version__, **about}
+    document = {**head, "files": dict(sorted(files.items()))}
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
@@ -171,12 +181,14 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(around)
 
 
-def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
+def _fill(folder: Path, files: Mapping[str, bytes], about: Mapping[str, Any], programs: Iterable[str]) -> None:
     for name, data in files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
-    (folder / MANIFEST).write_bytes(_manifest_bytes({name: _digest(data) for name, data in files.items()}))
+    for name in programs:
+        (folder / name).chmod(0o755)
+    (folder / MANIFEST).write_bytes(_manifest_bytes({name: _digest(data) for name, data in files.items()}, about))
     folder.chmod(0o755)
 
 

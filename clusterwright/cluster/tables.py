@@ -163,8 +163,11 @@ SCHEMA: Mapping[str, Mapping[str, Column]] = {
     """),
     "tenants": _columns("""
         name | text | tenant
-        share | 1 | share of the cluster
-        quota_gpus | count | GPUs at most
+        share | 1 | weight in fair sharing
+        quota_gpus | count | GPUs that are its own
+        limit_gpus | count | GPUs at most, those of idle tenants counted
+        priority | text | low, normal or high
+        users | text | login names, separated by blanks
     """),
 }
 

@@ -64,6 +64,7 @@ def _design(spec: Spec, catalog: Catalog) -> Cluster:
         "relaxations": [] if weighing.found else relaxations(weighing),
         "sensitivity": sensitivities(cluster, winner, spec, catalog, all_laws()),
         "audit": {"claims": audit(cluster, spec)},
+        "deploy": spec.deploy.model_dump(),
     }
     _say(cluster, weighing, catalog)
     return cluster

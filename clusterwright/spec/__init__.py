@@ -10,6 +10,7 @@ from clusterwright.spec.claims import Claim
 from clusterwright.spec.codes import FINDINGS
 from clusterwright.spec.compute import Compute
 from clusterwright.spec.cost import Finance
+from clusterwright.spec.deploy import KUBERNETES_VERSIONS, OPERATING_SYSTEMS, SLURM_VERSIONS, Deploy
 from clusterwright.spec.document import Spec, path_of
 from clusterwright.spec.fabric import Fabric
 from clusterwright.spec.facility import Limits, Site
@@ -20,14 +21,19 @@ from clusterwright.spec.reliability import Reliability
 from clusterwright.spec.scheduling import Scheduler
 from clusterwright.spec.schema import schema
 from clusterwright.spec.storage import Storage
+from clusterwright.spec.tenants import Tenant
 from clusterwright.spec.training import PRECISIONS, Plan, Train, Workload
 
 __all__ = [
     "FINDINGS",
+    "KUBERNETES_VERSIONS",
+    "OPERATING_SYSTEMS",
     "PRECISIONS",
+    "SLURM_VERSIONS",
     "VERSION",
     "Claim",
     "Compute",
+    "Deploy",
     "Fabric",
     "Finance",
     "Limits",
@@ -37,6 +43,7 @@ __all__ = [
     "Site",
     "Spec",
     "Storage",
+    "Tenant",
     "Train",
     "Workload",
     "load_spec",

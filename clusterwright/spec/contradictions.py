@@ -37,6 +37,7 @@ def contradictions(spec: Spec, context: Context) -> list[Finding]:
         *_compute(spec, context),
         *_storage(spec, context),
         *_sites(spec),
+        *_tenants(spec),
         *_limits(spec),
         *_claims(spec),
     ]
@@ -55,8 +56,21 @@ def _twice(words: Sequence[str], path: str, noun: str) -> Iterator[_Clash]:
 def _names(spec: Spec) -> Iterator[_Clash]:
     yield from _twice([w.name for w in spec.workloads], "workloads[{}].name", "workload")
     yield from _twice([s.name for s in spec.sites], "sites[{}].name", "site")
+    yield from _twice([t.name for t in spec.tenants], "tenants[{}].name", "tenant")
     yield from _twice(spec.compute.accelerators or [], "compute.accelerators[{}]", "accelerator")
     yield from _twice(spec.finance.procurement, "finance.procurement[{}]", "procurement")
+
+
+def _tenants(spec: Spec) -> Iterator[_Clash]:
+    """A limit below the quota, quotas above the cluster."""
+    for j, tenant in enumerate(spec.tenants):
+        if tenant.quota is not None and tenant.limit is not None and tenant.quota > tenant.limit:
+            said = f"the quota of {tenant.quota:,} GPUs is above the limit of {tenant.limit:,}"
+            yield _Clash(f"tenants[{j}].quota", said, "lower the quota, or raise the limit")
+    gpus, quotas = spec.compute.gpus, sum(tenant.quota or 0 for tenant in spec.tenants)
+    if gpus is not None and quotas > gpus:
+        said = f"the quotas sum to {quotas:,} GPUs, the cluster has {gpus:,}"
+        yield _Clash("tenants", said, "lower the quotas; what is idle can be borrowed up to 'limit'")
 
 
 # --- workloads ---

@@ -12,6 +12,7 @@ from clusterwright.spec.claims import Claim
 from clusterwright.spec.compute import Compute
 from clusterwright.spec.context import Context
 from clusterwright.spec.cost import OBJECTIVES, Finance, Weights
+from clusterwright.spec.deploy import Deploy
 from clusterwright.spec.fabric import Fabric
 from clusterwright.spec.facility import Limits, Site
 from clusterwright.spec.forms import Count
@@ -20,14 +21,13 @@ from clusterwright.spec.reliability import Reliability
 from clusterwright.spec.scheduling import Scheduler
 from clusterwright.spec.section import Section, is_auto
 from clusterwright.spec.storage import Storage
+from clusterwright.spec.tenants import Tenant
 from clusterwright.spec.training import Workload
-from clusterwright.spec.words import Name, Part, Reserved
+from clusterwright.spec.words import Name, Part
 
 __all__ = ["Spec", "path_of"]
 
 Path = tuple[str | int, ...]
-
-_TENANTS = Reserved("tenants are not designed yet", "leave 'tenants' empty", empty=True)
 
 
 class _Version(Count):
@@ -66,7 +66,8 @@ class Spec(Section):
     )
     limits: Limits = Field(default_factory=Limits, description="What must not be exceeded, over all sites.")
     finance: Finance = Field(default_factory=Finance, description="How it is had and for how long.")
-    tenants: Annotated[None, _TENANTS] = Field(None, description="Who may use what; reserved.")
+    tenants: list[Tenant] = Field(default_factory=list, description="Who may use what; one tenant when left out.")
+    deploy: Deploy = Field(default_factory=Deploy, description="Names, addresses and versions of the rendered files.")
     claims: list[Claim] = Field(default_factory=list, description="What a proposal says about it, judged by `audit`.")
 
     _document: Document = PrivateAttr(default_factory=lambda: Document("spec"))

@@ -10,6 +10,7 @@ from clusterwright.domains.scheduling.components import fill_services
 from clusterwright.domains.scheduling.findings import FINDINGS
 from clusterwright.domains.scheduling.sizing import size
 from clusterwright.domains.scheduling.telling import fill_nodes, say
+from clusterwright.domains.scheduling.tenants import fill_tenants
 from clusterwright.spec import Spec
 
 __all__ = ["FINDINGS", "LAWS", "apply", "size"]
@@ -31,4 +32,5 @@ def apply(cluster: Cluster, spec: Spec, catalog: Catalog) -> None:
     cluster.answers["scheduler_options"] = weighed
     fill_nodes(cluster, spec, catalog)
     fill_services(cluster, kind, sites)
+    fill_tenants(cluster, spec)
     say(cluster, spec, catalog, kind, weighed)

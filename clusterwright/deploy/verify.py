@@ -1,0 +1,73 @@
+"""The gate of a bundle: its manifest, our own reading of every file, the parts against each other, the real judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from clusterwright.deploy.bundle import INVENTORY, Check, Fact, Folder
+from clusterwright.deploy.crosscheck import cross_check
+from clusterwright.deploy.targets import TARGETS, target
+
+__all__ = ["LEVELS", "document", "verify"]
+
+LEVELS = ("tool", "schema", "own", "none")
+"""How well a file was judged, best first."""
+OWN = "clusterwright"
+
+
+def verify(root: Path, live: bool = True) -> list[Check]:
+    """Judge every file of a bundle.
+
+    Args:
+        root: folder of the bundle.
+        live: start the real judges that are installed; without, only our own reading and published schemas.
+
+    Raises:
+        InputError: it is no bundle.
+        WorldError: it cannot be read.
+    """
+    folder = Folder.open(root)
+    checks = list(_manifest(folder))
+    facts: list[Fact] = []
+    for name in folder.manifest.get("targets", []):
+        if name not in TARGETS:
+            checks.append(Check("manifest.json", OWN, "", "own", False, f"'{name}' is no target"))
+            continue
+        loaded = target(name)
+        checks += loaded.check(folder)
+        facts += loaded.facts(folder)
+        if live:
+            for judge in loaded.judges:
+                checks += judge(folder)
+    checks += cross_check(folder, facts)
+    seen = {check.file for check in checks if check.judge != f"{OWN} manifest"}
+    nobody = (path for path in folder.paths if path not in seen and path != INVENTORY)
+    checks += (Check(path, "", "", "none", True, "nothing here reads it") for path in nobody)
+    return sorted(checks, key=lambda c: (c.file, LEVELS.index(c.level), c.judge, c.message))
+
+
+def _manifest(folder: Folder) -> Iterator[Check]:
+    wrong = dict(folder.changed())
+    for path, what in wrong.items():
+        said = f"{what}; change the design and render again"
+        yield Check(path, f"{OWN} manifest", "", "own", False, said)
+    if not wrong:
+        said = f"{len(folder.paths)} files as they were written"
+        yield Check("manifest.json", f"{OWN} manifest", "", "own", True, said)
+
+
+def document(root: Path, checks: Sequence[Check]) -> dict[str, Any]:
+    """The JSON of a verification."""
+    best: dict[str, int] = {}
+    for check in checks:
+        best[check.file] = min(best.get(check.file, len(LEVELS)), LEVELS.index(check.level))
+    return {
+        "schema": "clusterwright/verify/1",
+        "bundle": str(root),
+        "ok": all(check.ok for check in checks),
+        "files": {level: sum(rank == i for rank in best.values()) for i, level in enumerate(LEVELS)},
+        "failed": sum(not check.ok for check in checks),
+        "checks": [check._asdict() for check in checks],
+    }
