@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from clusterwright.errors import WorldError
+from clusterwright.cli.files import write_text
 
 if TYPE_CHECKING:
     from clusterwright.cluster import Cluster
@@ -53,7 +51,7 @@ def command(run: Path, out: Path | None, form: str | None) -> None:
     if out is None and read_manifest(folder):
         add_file(folder, target.name, text.encode())
     else:
-        _write(target, text)
+        write_text(target, text)
     click.echo(str(target))
 
 
@@ -62,24 +60,3 @@ def _written(cluster: Cluster, form: str) -> str:
 
     writers = {"html": html, "md": markdown, "json": as_json}
     return writers[form](report(cluster))
-
-
-def _write(target: Path, text: str) -> None:
-    """Write the file whole or not at all."""
-    from clusterwright.report import FINDINGS
-
-    temporary = ""
-    try:
-        if target.is_dir():
-            raise IsADirectoryError(21, "is a folder, not a file")
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        said = f"cannot be written: {error.strerror or error}"
-        finding = FINDINGS["REPORT-NOT-WRITABLE"].at(str(target), said, "choose another file with --out")
-        raise WorldError(finding) from None

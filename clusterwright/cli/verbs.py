@@ -33,6 +33,7 @@ class Verb(NamedTuple):
 STAGES = {
     "ask": "Say what is wanted",
     "design": "Design and judge",
+    "deploy": "Deploy",
     "look": "Look closer",
 }
 """Headings of ``--help`` in order."""
@@ -49,6 +50,10 @@ VERBS = {
         Verb("compare", "design", "lay designs side by side"),
         Verb("audit", "design", "judge claims about a cluster: holds, does not hold, contradicts"),
         Verb("explain", "design", "open a figure of a design down to its sources, or a finding code"),
+        Verb("render", "deploy", "write a design as one bundle of real configuration"),
+        Verb("verify", "deploy", "judge a bundle by the tools that will read it"),
+        Verb("plan", "deploy", "show what deploying a bundle would change"),
+        Verb("apply", "deploy", "carry out a saved plan, after asking"),
         Verb("report", "look", "write a design as one HTML file, Markdown and JSON"),
         Verb("validate", "look", "hold the laws against published truth"),
         Verb("calibrate", "look", "fit the step-time law to published runs or to your own"),

@@ -1,7 +1,8 @@
 """Addresses: every network of every site gets a block with room to grow, and every host a number in it.
 
-A site's blocks have two thirds more addresses than it has hosts, rounded up to a power of two, at least 1,024. Servers beside compute are numbered in
-the first quarter of a block and compute nodes from there on, so that nodes that are added later move no address.
+A site's blocks have two thirds more addresses than it has hosts, rounded up to a power of two, at least 1,024.
+Servers beside compute are numbered in the first quarter of a block and compute nodes from there on, so that nodes that
+are added later move no address.
 """
 
 from __future__ import annotations

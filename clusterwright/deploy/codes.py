@@ -24,8 +24,8 @@ FINDINGS = codes(
         "DEPLOY-NAME",
         "error",
         "A name cannot be written into files",
-        "Names become host names, accounts, namespaces and shell words, so they are letters, digits and '-', at most 63. "
-        "'.' and '_' are written as '-'. Two names that become the same are refused, too.",
+        "Names become host names, accounts, namespaces and shell words, so they are letters, digits and '-', at most "
+        "63. '.' and '_' are written as '-'. Two names that become the same are refused, too.",
     ),
     Code(
         "DEPLOY-VALUE",
@@ -88,7 +88,7 @@ FINDINGS = codes(
         "DEPLOY-DISAGREE",
         "error",
         "Two files of the bundle disagree",
-        "The same thing (a node, a GPU count, a rack, a quota, an address, a port) is written differently in two files.",
+        "The same thing (a node, GPUs, a rack, a quota, an address, a port) is written differently in two files.",
     ),
     Code(
         "DEPLOY-PLAN-STALE",
@@ -106,8 +106,8 @@ FINDINGS = codes(
         "DEPLOY-DRIFT",
         "error",
         "Somebody changed what is deployed",
-        "A deployed file is not what the last apply wrote there. It is not overwritten; take the change into the design, "
-        "or put the file back.",
+        "A deployed file is not what the last apply wrote there. It is not overwritten; take the change into the "
+        "design, or put the file back.",
     ),
 )
 """Code -> documentation."""

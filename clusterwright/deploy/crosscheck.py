@@ -21,7 +21,8 @@ KINDS = {
     "tenant.limit": "GPUs of a tenant at most",
     "tenant.share": "weight of a tenant",
 }
-"""What files can say, in words. A file that says one thing of a kind ``node.*`` says it of every compute node."""
+"""What files can say, in words. A file that says one thing of a kind ``node.*`` says it of every compute node: of its
+site when a folder of its path is named as a site, else of all."""
 JUDGE = "clusterwright cross-check"
 
 
@@ -33,6 +34,7 @@ def inventory_facts(folder: Folder) -> Iterator[Fact]:
         group = groups.get(host["group"], {})
         yield Fact("node.group", name, host["group"], INVENTORY)
         yield Fact("node.address", name, host["management"], INVENTORY)
+        yield Fact("node.bmc", name, host["bmc"], INVENTORY)
         yield Fact("node.rack", name, host["rack"], INVENTORY)
         if group.get("gpus"):
             yield Fact("node.gpus", name, group["gpus"], INVENTORY)
@@ -56,20 +58,34 @@ def cross_check(folder: Folder, facts: Iterable[Fact]) -> Iterator[Check]:
     """
     try:
         truth = {(fact.kind, fact.key): fact.value for fact in inventory_facts(folder)}
+        nodes = _nodes(folder)
     except (KeyError, TypeError, AttributeError) as error:
         yield Check(INVENTORY, JUDGE, "", "own", False, f"cannot be used: {type(error).__name__}: {error}")
         return
-    nodes = {key for kind, key in truth if kind == "node.gpus"}
     said: dict[tuple[str, str], dict[str, Any]] = {}
     for fact in facts:
         said.setdefault((fact.file, fact.kind), {})[fact.key] = fact.value
     for (file, kind), values in sorted(said.items()):
-        wrong = list(_wrong(kind, values, truth, nodes))
+        expected = next((found for site, found in nodes.items() if site in file.split("/")), nodes[""])
+        wrong = list(_wrong(kind, values, truth, expected))
         if wrong:
             more = f" (and {len(wrong) - 3} more)" if len(wrong) > 3 else ""
             yield Check(file, JUDGE, "", "own", False, f"{KINDS.get(kind, kind)}: {'; '.join(wrong[:3])}{more}")
         else:
             yield Check(file, JUDGE, "", "own", True, f"{KINDS.get(kind, kind)}: {len(values):,} as in the inventory")
+
+
+def _nodes(folder: Folder) -> dict[str, set[str]]:
+    """Compute nodes and spares of each site, and of all sites under an empty name."""
+    groups = {group["name"]: group for group in folder.inventory.get("groups", [])}
+    found: dict[str, set[str]] = {str(site["name"]): set() for site in folder.inventory.get("sites", [])}
+    found[""] = set()
+    for name, host in folder.inventory.get("hosts", {}).items():
+        group = groups[host["group"]]
+        if group["gpus"]:
+            found[group["site"]].add(name)
+            found[""].add(name)
+    return found
 
 
 def _wrong(

@@ -159,6 +159,7 @@ def _plain(inventory: Inventory) -> dict[str, Any]:
                 "unit": host.unit,
                 "number": host.number,
                 "management": inventory.address(host),
+                "bmc": inventory.address(host, "bmc"),
             }
             for host in inventory.hosts
         },

@@ -8,9 +8,11 @@ from typing import Any
 
 from clusterwright.deploy.bundle import INVENTORY, Check, Fact, Folder
 from clusterwright.deploy.crosscheck import cross_check
+from clusterwright.deploy.judges import missing
 from clusterwright.deploy.targets import TARGETS, target
+from clusterwright.findings import Finding
 
-__all__ = ["LEVELS", "document", "verify"]
+__all__ = ["LEVELS", "absent", "document", "verify"]
 
 LEVELS = ("tool", "schema", "own", "none")
 """How well a file was judged, best first."""
@@ -58,6 +60,12 @@ def _manifest(folder: Folder) -> Iterator[Check]:
         yield Check("manifest.json", f"{OWN} manifest", "", "own", True, said)
 
 
+def absent(names: Sequence[str]) -> list[Finding]:
+    """The judges of targets that are not installed, each with its install line."""
+    programs = {program.name: (program, name) for name in names if name in TARGETS for program in target(name).programs}
+    return [missing(program, f"what is written for {name}") for program, name in programs.values() if not program.path]
+
+
 def document(root: Path, checks: Sequence[Check]) -> dict[str, Any]:
     """The JSON of a verification."""
     best: dict[str, int] = {}
@@ -66,6 +74,7 @@ def document(root: Path, checks: Sequence[Check]) -> dict[str, Any]:
     return {
         "schema": "clusterwright/verify/1",
         "bundle": str(root),
+        "targets": [name for name in TARGETS if any(check.file.startswith(f"{name}/") for check in checks)],
         "ok": all(check.ok for check in checks),
         "files": {level: sum(rank == i for rank in best.values()) for i, level in enumerate(LEVELS)},
         "failed": sum(not check.ok for check in checks),

@@ -19,11 +19,5 @@ FINDINGS = codes(
         "'explain' with one argument takes a finding code (FACILITY-RACK-TOO-DENSE) or the name of a law "
         "(facility.meter_power); with two a run folder and the path of a figure.",
     ),
-    Code(
-        "REPORT-NOT-WRITABLE",
-        "error",
-        "The report cannot be written",
-        "The output path is a folder, lies in a folder that is missing or may not be written, or the disk is full.",
-    ),
 )
 """Every code of this room."""

@@ -98,7 +98,7 @@ def test_a_report_that_cannot_be_written_leaves_nothing(
 ) -> None:
     for target in (tmp_path, tmp_path / "missing" / "r.html"):
         assert main(["report", str(run), "--out", str(target)]) == 3
-        assert "REPORT-NOT-WRITABLE" in capsys.readouterr().err
+        assert "CLI-WORLD" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

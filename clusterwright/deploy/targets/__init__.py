@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from clusterwright.deploy.bundle import Check, Fact, File, Folder
 from clusterwright.deploy.inventory import Inventory
+from clusterwright.deploy.judges import Program
 
 __all__ = ["TARGETS", "Entry", "Target", "target"]
 
@@ -25,6 +26,7 @@ class Target:
         facts: what files of the target in a bundle say, read back from the files themselves.
         check: our own reading of them: keys, values, references, counts; also where the real judge is not installed.
         judges: real programs and published schemas; each gives checks, or none where it is not installed.
+        programs: that the judges start, so that a missing one can be named with its install line.
         version: of the tool that the files are written for, from the inventory; empty when there is only one.
     """
 
@@ -32,6 +34,7 @@ class Target:
     facts: Callable[[Folder], Iterator[Fact]]
     check: Callable[[Folder], Iterator[Check]]
     judges: tuple[Callable[[Folder], Iterator[Check]], ...] = ()
+    programs: tuple[Program, ...] = ()
     version: Callable[[Inventory], str] = lambda _: ""
 
 
