@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from clusterwright.deploy.bundle import INVENTORY, Check, Fact, Folder
 from clusterwright.deploy.crosscheck import cross_check
@@ -38,16 +39,32 @@ def verify(root: Path, live: bool = True) -> list[Check]:
             checks.append(Check("manifest.json", OWN, "", "own", False, f"'{name}' is no target"))
             continue
         loaded = target(name)
-        checks += loaded.check(folder)
-        facts += loaded.facts(folder)
-        if live:
-            for judge in loaded.judges:
-                checks += judge(folder)
+        checks += _guarded(name, "own", partial(_list, loaded.check, folder), checks)
+        facts += _guarded(name, "own", partial(_list, loaded.facts, folder), checks)
+        for judge in loaded.judges if live else ():
+            checks += _guarded(name, "tool", partial(_list, judge, folder), checks)
     checks += cross_check(folder, facts)
     seen = {check.file for check in checks if check.judge != f"{OWN} manifest"}
     nobody = (path for path in folder.paths if path not in seen and path != INVENTORY)
     checks += (Check(path, "", "", "none", True, "nothing here reads it") for path in nobody)
     return sorted(checks, key=lambda c: (c.file, LEVELS.index(c.level), c.judge, c.message))
+
+
+T = TypeVar("T")
+
+
+def _list(read: Callable[[Folder], Iterator[T]], folder: Folder) -> list[T]:
+    return list(read(folder))
+
+
+def _guarded(name: str, level: str, read: Callable[[], list[T]], checks: list[Check]) -> list[T]:
+    """What a reader finds. A file may hold anything, so a reader that stumbles has refused what it read."""
+    try:
+        return read()
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        said = f"cannot be read: {type(error).__name__}: {error}"[:200]
+        checks.append(Check(f"{name}/", OWN, "", level, False, said))
+        return []
 
 
 def _manifest(folder: Folder) -> Iterator[Check]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -111,9 +112,10 @@ def _switches(folder: Folder, site: str, rows: list[Row]) -> Iterator[str]:
 
 
 def _racks(folder: Folder, site: str, rows: list[Row]) -> Iterator[str]:
-    known = {row["host"] for row in table(folder, f"fabric/{site}/hosts.csv")}
-    known |= {row["switch"] for row in table(folder, f"fabric/{site}/switches.csv")}
+    known = {row["host"]: row["rack"] for row in table(folder, f"fabric/{site}/hosts.csv")}
+    known |= {row["switch"]: row["rack"] for row in table(folder, f"fabric/{site}/switches.csv")}
     yield from _twice((row["device"] for row in rows if row["device"]), "device")
+    yield from (f"{device} is not in {rack}, where its own line puts it" for device, rack in known.items() - _homes(rows))
     yield from sorted({f"{row['device']} is no device" for row in rows if row["device"] and row["device"] not in known})
     filled: dict[str, list[tuple[float, float, str]]] = {}
     for row in rows:
@@ -130,6 +132,10 @@ def _racks(folder: Folder, site: str, rows: list[Row]) -> Iterator[str]:
                 yield f"{one} and {other} overlap in {rack}"
 
 
+def _homes(rows: list[Row]) -> set[tuple[str, str]]:
+    return {(row["device"], row["rack"]) for row in rows}
+
+
 def _cables(folder: Folder, site: str, rows: list[Row]) -> Iterator[str]:
     switches = {row["switch"]: row for row in table(folder, f"fabric/{site}/switches.csv")}
     yield from _twice((f"{row['from']}:{row['from_port']}" for row in rows), "port")
@@ -138,12 +144,17 @@ def _cables(folder: Folder, site: str, rows: list[Row]) -> Iterator[str]:
         switch = switches.get(row["to"])
         if switch is None:
             yield f"{row['to']} is no switch"
-        elif not row["to_port"].isdigit() or not 0 < int(row["to_port"]) <= int(switch["ports"]) + _UPLINKS:
+        elif not _number(row["to_port"]) <= _number(switch["ports"]) + _UPLINKS:
             yield f"{row['to']} has no port {row['to_port']}"
         try:
             float(row["rate_gbit_s"])
         except ValueError:
             yield f"{row['bundle']}: {row['rate_gbit_s']!r} is no rate in Gb/s"
+
+
+def _number(text: str) -> float:
+    """A port as a number; what is none is beyond every switch."""
+    return int(text) if text.isdigit() and int(text) else math.inf
 
 
 _UPLINKS = 8
