@@ -62,9 +62,9 @@ def cross_check(folder: Folder, facts: Iterable[Fact]) -> Iterator[Check]:
     except (KeyError, TypeError, AttributeError) as error:
         yield Check(INVENTORY, JUDGE, "", "own", False, f"cannot be used: {type(error).__name__}: {error}")
         return
-    said: dict[tuple[str, str], dict[str, Any]] = {}
+    said: dict[tuple[str, str], dict[str, list[Any]]] = {}
     for fact in facts:
-        said.setdefault((fact.file, fact.kind), {})[fact.key] = fact.value
+        said.setdefault((fact.file, fact.kind), {}).setdefault(fact.key, []).append(fact.value)
     for (file, kind), values in sorted(said.items()):
         expected = next((found for site, found in nodes.items() if site in file.split("/")), nodes[""])
         wrong = list(_wrong(kind, values, truth, expected))
@@ -89,13 +89,14 @@ def _nodes(folder: Folder) -> dict[str, set[str]]:
 
 
 def _wrong(
-    kind: str, values: Mapping[str, Any], truth: Mapping[tuple[str, str], Any], nodes: set[str]
+    kind: str, values: Mapping[str, list[Any]], truth: Mapping[tuple[str, str], Any], nodes: set[str]
 ) -> Iterator[str]:
-    for key, value in values.items():
+    for key, found in values.items():
         expected = truth.get((kind, key))
         if expected is None:
             yield f"{key} is not in the inventory"
-        elif expected != value:
-            yield f"{key} is {value}, in the inventory {expected}"
+        for value in found:
+            if expected is not None and value != expected:
+                yield f"{key} is {value}, in the inventory {expected}"
     if kind.startswith("node.") and (absent := nodes - values.keys()):
         yield f"{len(absent)} compute nodes are missing, {min(absent)} among them"

@@ -115,7 +115,9 @@ def _racks(folder: Folder, site: str, rows: list[Row]) -> Iterator[str]:
     known = {row["host"]: row["rack"] for row in table(folder, f"fabric/{site}/hosts.csv")}
     known |= {row["switch"]: row["rack"] for row in table(folder, f"fabric/{site}/switches.csv")}
     yield from _twice((row["device"] for row in rows if row["device"]), "device")
-    yield from (f"{device} is not in {rack}, where its own line puts it" for device, rack in known.items() - _homes(rows))
+    yield from (
+        f"{device} is not in {rack}, where its own line puts it" for device, rack in known.items() - _homes(rows)
+    )
     yield from sorted({f"{row['device']} is no device" for row in rows if row["device"] and row["device"] not in known})
     filled: dict[str, list[tuple[float, float, str]]] = {}
     for row in rows:
