@@ -21,7 +21,7 @@ def label(name: str) -> str:
     Raises:
         ValueError: it has other characters than letters, digits, '-', '_' and '.', or is too long.
     """
-    made = re.sub(r"[._]+", "-", name).lower().strip("-")
+    made = re.sub(r"[._]+", "-", name).lower()
     if not re.fullmatch(r"[A-Za-z0-9._-]+", name, re.ASCII) or not fits(made):
         raise ValueError(f"{name[:80]!r} is no name")
     return made

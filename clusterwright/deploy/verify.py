@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+import yaml
 
 from clusterwright.deploy.bundle import INVENTORY, Check, Fact, Folder
 from clusterwright.deploy.crosscheck import cross_check
@@ -57,11 +60,14 @@ def _list(read: Callable[[Folder], Iterator[T]], folder: Folder) -> list[T]:
     return list(read(folder))
 
 
+_STUMBLES = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, csv.Error, yaml.YAMLError)
+
+
 def _guarded(name: str, level: str, read: Callable[[], list[T]], checks: list[Check]) -> list[T]:
     """What a reader finds. A file may hold anything, so a reader that stumbles has refused what it read."""
     try:
         return read()
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except _STUMBLES as error:
         said = f"cannot be read: {type(error).__name__}: {error}"[:200]
         checks.append(Check(f"{name}/", OWN, "", level, False, said))
         return []
