@@ -245,7 +245,7 @@ def test_an_interrupted_render_leaves_the_old_bundle(run: Path, bundle: Path) ->
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode in (0, 130, -signal.SIGINT)  # before the program itself runs, Python ends by the signal
-    assert "Traceback" not in err
+    assert "Traceback" not in err or process.returncode == -signal.SIGINT
     assert (bundle / "manifest.json").read_bytes() == before
     assert [p.name for p in bundle.parent.iterdir()] == ["bundle"]
 

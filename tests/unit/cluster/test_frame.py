@@ -88,11 +88,11 @@ def test_totals_nest_and_counts_are_plain() -> None:
 
 
 def test_a_row_must_fill_every_column() -> None:
-    table = Table.empty("tenants")
-    table.add(name="a", share=0.5, quota_gpus=4)
-    with pytest.raises(ValueError, match="quota_gpus"):
-        table.add(name="a", share=0.5)
-    assert table.where(name="a") == [{"name": "a", "share": 0.5, "quota_gpus": 4}]
+    table = Table.empty("services")
+    table.add(name="a", layer="scheduler", nodes=4, role="compute", why="w")
+    with pytest.raises(ValueError, match="why"):
+        table.add(name="a", layer="scheduler", nodes=4, role="compute")
+    assert table.where(name="a") == [{"name": "a", "layer": "scheduler", "nodes": 4, "role": "compute", "why": "w"}]
 
 
 def test_a_law_listed_twice_is_refused() -> None:

@@ -179,9 +179,10 @@ def test_what_appears_or_goes_is_a_change_with_a_none():
     before, after = small_cluster(), small_cluster()
     after.frame.choose("fabric.topology", "dragonfly", Provenance("choice"))
     after.frame.give("compute.nodes", 1, Provenance("default"), count=True)
-    after.tables["tenants"].add(name="research", share=1.0, quota_gpus=8)
+    research = {"name": "research", "share": 1.0, "quota_gpus": 8, "limit_gpus": 8, "priority": "low", "users": ""}
+    after.tables["tenants"].add(**research)
     changes = {c.path: (c.kind, c.before, c.after) for c in diff(before, after)}
     assert changes["fabric.topology"] == ("text", "fat tree", "dragonfly")
     assert changes["compute.nodes"] == ("total", None, 1.0)
-    assert changes["tenants[research]"] == ("row", None, {"name": "research", "share": 1.0, "quota_gpus": 8})
+    assert changes["tenants[research]"] == ("row", None, research)
     assert {c.path: (c.after, c.before) for c in diff(after, before)} == {p: (b, a) for p, (_, b, a) in changes.items()}

@@ -433,10 +433,39 @@ def test_serving_is_not_designed_yet() -> None:
     assert hint
 
 
-def test_edge_and_tenants_are_not_designed_yet() -> None:
+def test_edge_is_not_designed_yet() -> None:
     assert only(wrong(GOOD.replace("tokens: 1e12}", "tokens: 1e12}\n    edge: {plants: 50}")))[0] == "SPEC-NOT-YET"
-    assert only(wrong_with("tenants: [{name: a}]\n"))[0] == "SPEC-NOT-YET"
-    assert wrong_with("tenants: []\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        ("tenants: [{name: a}, {name: a}]\n", "SPEC-DUPLICATE", "the tenant 'a' is there twice"),
+        ("tenants: [{name: a b}]\n", "SPEC-NAME", "cannot be used as a name"),
+        ("tenants: [{name: $(reboot)}]\n", "SPEC-NAME", "cannot be used as a name"),
+        ("tenants: [{name: a, quota: 8, limit: 4}]\n", "SPEC-CONTRADICTION", "quota of 8 GPUs is above the limit of 4"),
+        ("tenants: [{name: a, quota: 80}]\ncompute: {gpus: 64}\n", "SPEC-CONTRADICTION", "80 GPUs, the cluster has 64"),
+        ("tenants: [{name: a, priority: urgent}]\n", "SPEC-UNKNOWN-WORD", "is not a priority"),
+        ("tenants: [{name: a, users: [a b]}]\n", "SPEC-NAME", "cannot be used as a name"),
+        ("tenants: [{name: a, share: 0}]\n", "SPEC-RANGE", ""),
+        ("deploy: {network: 8.8.8.0/24}\n", "SPEC-RANGE", "not a private block"),
+        ("deploy: {network: ten}\n", "SPEC-RANGE", "no block of IPv4 addresses"),
+        ("deploy: {domain: a..b}\n", "SPEC-NAME", "is no domain"),
+        ("deploy: {registry: 'a b'}\n", "SPEC-NAME", "is no registry"),
+        ("deploy: {repository: 'file:///etc/passwd'}\n", "SPEC-NAME", "is no repository"),
+        ("deploy: {contact: nobody}\n", "SPEC-NAME", "is no mail address"),
+        ("deploy: {slurm: '19.05'}\n", "SPEC-UNKNOWN-WORD", "is not a version of Slurm"),
+        ("deploy: {os: windows}\n", "SPEC-UNKNOWN-WORD", "is not an operating system"),
+    ],
+)
+def test_wrong_tenants_and_deployments_are_said(more: str, code: str, message: str) -> None:
+    found = only(wrong_with(more))
+    assert found[0] == code
+    assert message in found[2]
+
+
+def test_tenants_may_share_what_is_left() -> None:
+    assert wrong_with("tenants: [{name: a, quota: 8}, {name: B.c, share: 2, users: [x]}]\n") == ()
 
 
 def test_a_topology_without_a_design_is_not_yet() -> None:

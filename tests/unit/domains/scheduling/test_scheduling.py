@@ -21,6 +21,7 @@ def spec_of(kind: str | None = None, sites: str = "{name: main}") -> Spec:
 def sized(spec: Spec, *nodes: float, spares: float = 0.0) -> Frame:
     frame = Frame(1)
     frame.give("compute.nodes", sum(nodes), HERE, count=True)
+    frame.give("compute.gpus", 8 * sum(nodes), HERE, count=True)
     frame.give("compute.spare_nodes", spares, HERE, count=True)
     frame.give("server.gpus", 8.0, HERE, count=True)
     for i, count in enumerate(nodes):
