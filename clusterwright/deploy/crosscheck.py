@@ -59,17 +59,28 @@ def cross_check(folder: Folder, facts: Iterable[Fact]) -> Iterator[Check]:
     except (KeyError, TypeError, AttributeError) as error:
         yield Check(INVENTORY, JUDGE, "", "own", False, f"cannot be used: {type(error).__name__}: {error}")
         return
-    nodes = {key for kind, key in truth if kind == "node.gpus"}
+    nodes = _nodes(folder, truth)
     said: dict[tuple[str, str], dict[str, Any]] = {}
     for fact in facts:
         said.setdefault((fact.file, fact.kind), {})[fact.key] = fact.value
     for (file, kind), values in sorted(said.items()):
-        wrong = list(_wrong(kind, values, truth, nodes))
+        wrong = list(_wrong(kind, values, truth, nodes.get(f"{file}//".split("/")[1], nodes[""])))
         if wrong:
             more = f" (and {len(wrong) - 3} more)" if len(wrong) > 3 else ""
             yield Check(file, JUDGE, "", "own", False, f"{KINDS.get(kind, kind)}: {'; '.join(wrong[:3])}{more}")
         else:
             yield Check(file, JUDGE, "", "own", True, f"{KINDS.get(kind, kind)}: {len(values):,} as in the inventory")
+
+
+def _nodes(folder: Folder, truth: Mapping[tuple[str, str], Any]) -> dict[str, set[str]]:
+    """Compute nodes: of every site under an empty name, and by site, for files in a site's folder."""
+    site_of = {group["name"]: group["site"] for group in folder.inventory.get("groups", [])}
+    made: dict[str, set[str]] = {"": set()}
+    for kind, name in truth:
+        if kind == "node.gpus":
+            made[""].add(name)
+            made.setdefault(str(site_of.get(truth["node.group", name], "")), set()).add(name)
+    return made
 
 
 def _wrong(
