@@ -17,7 +17,7 @@ from clusterwright.deploy.targets.monitoring.check import Here, check, data
 from clusterwright.deploy.targets.monitoring.check_grafana import panel_queries
 from clusterwright.deploy.targets.monitoring.facts import facts
 from clusterwright.deploy.targets.monitoring.figures import Place, place
-from clusterwright.deploy.targets.monitoring.metrics import Level, number
+from clusterwright.deploy.targets.monitoring.metric import Level, number
 from clusterwright.deploy.text import as_json, as_yaml, fill
 
 __all__ = ["TARGET"]
@@ -113,8 +113,8 @@ def _grafana(place: Place) -> Iterator[File]:
     }
     for kind, make in provisioned.items():
         yield _yaml(place, f"grafana/provisioning/{kind}/clusterwright.yml", f"Grafana {kind}", make(place), restart)
-    for uid, data in grafana.dashboards(place).items():
-        yield File(f"grafana/dashboards/{uid}.json", as_json(data))
+    for uid, board in grafana.dashboards(place).items():
+        yield File(f"grafana/dashboards/{uid}.json", as_json(board))
 
 
 def _routes(folder: Folder) -> Iterator[Check]:

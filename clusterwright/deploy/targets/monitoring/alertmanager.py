@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterwright.deploy.targets.monitoring.alerts import TEAMS
+from clusterwright.deploy.targets.monitoring.alert import TEAMS
 from clusterwright.deploy.targets.monitoring.figures import Place
 
 __all__ = ["ROUTES", "alertmanager", "flags"]

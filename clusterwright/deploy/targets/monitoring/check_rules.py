@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from clusterwright.deploy.targets.monitoring.alerts import SEVERITIES, TEAMS
+from clusterwright.deploy.targets.monitoring.alert import SEVERITIES, TEAMS
 from clusterwright.deploy.targets.monitoring.check import Here, data, unknown
 from clusterwright.deploy.targets.monitoring.queries import wrong
 

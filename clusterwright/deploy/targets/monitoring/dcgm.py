@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from clusterwright.deploy.targets.monitoring.alerts import ALERTS
 from clusterwright.deploy.targets.monitoring.figures import XID_WINDOW_S, Place, table
-from clusterwright.deploy.targets.monitoring.metrics import METRICS, placeholders
+from clusterwright.deploy.targets.monitoring.metric import filled, placeholders
+from clusterwright.deploy.targets.monitoring.metrics import METRICS
 from clusterwright.deploy.targets.monitoring.queries import names
 
 __all__ = ["PANEL_FIELDS", "counters", "environment", "fields"]
@@ -34,9 +35,8 @@ def fields() -> list[str]:
     queries = [one.text({"nvidia"}) for one in METRICS] + [one.text({"nvidia", "training"}) for one in ALERTS]
     wanted = set(PANEL_FIELDS)
     for query in filter(None, queries):
-        for name in placeholders(query):
-            query = query.replace(f"@{name}@", "1")
-        wanted |= {series for series in names(query).series if series.startswith("DCGM_")}
+        read = filled(query, dict.fromkeys(placeholders(query), 1.0))
+        wanted |= {series for series in names(read).series if series.startswith("DCGM_")}
     return [row["field"] for row in table("dcgm_fields.csv") if row["field"] in wanted]
 
 
@@ -52,8 +52,8 @@ def _counters(place: Place) -> Iterator[str]:
     added = [name for name in wanted if rows[name]["default"] == "no"]
     yield f"# Fields of dcgm-exporter for {place.site.name}; rendered by clusterwright, do not edit"
     yield f"# {len(wanted)} fields on {gpus} GPUs: {len(wanted) * gpus} series; each more field adds {gpus}."
-    yield f"# {len(added)} of them are off in NVIDIA's own list: tensor and SM activity, ECC totals, the counted XIDs ..."
-    yield "# Left out: fields of type label, which repeat a driver version on every series, and counters a link (L0 ...)."
+    yield f"# {len(added)} of them are off in NVIDIA's own list, such as SM activity, ECC totals and the counted XIDs."
+    yield "# Left out: fields of type label, which repeat a driver version on every series, and counters of links."
     for name in wanted:
         row = rows[name]
         yield f"{name}, {row['type']}, {row['help'].replace(',', ';')}"

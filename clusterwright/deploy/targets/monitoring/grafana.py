@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterwright.deploy.targets.monitoring.figures import Place
-from clusterwright.deploy.targets.monitoring.metrics import placeholders
+from clusterwright.deploy.targets.monitoring.metric import placeholders
 from clusterwright.deploy.targets.monitoring.panels import BOARDS, Board, Panel, Query, query_for
 from clusterwright.deploy.targets.monitoring.queries import names
 from clusterwright.deploy.targets.monitoring.rules import metrics, query_of

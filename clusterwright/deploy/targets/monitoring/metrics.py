@@ -1,269 +1,28 @@
-"""The table of metrics: name, query, unit, target, direction and meaning of everything that is watched.
+"""The table of metrics: everything that is watched.
 
 Plain data that knows nothing of files, so that dashboards, rules, tests, live status and the simulator read one table.
-Queries are PromQL; ``@name@`` stands for a figure of the design (see ``figures.py``). A query that differs by what is
-deployed is a mapping from a trait of the cluster to the query: ``slurm`` or ``kubernetes``, ``nvidia`` or ``amd``,
-``rdma`` or ``ethernet`` (counters of the nodes' ports), ``lustre``, ``gpfs``, ``nfs`` or ``posix`` (parallel file system).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
 
-__all__ = ["METRICS", "Direction", "Level", "Metric", "filled", "metric", "placeholders"]
+from clusterwright.deploy.targets.monitoring.metric import Metric
+from clusterwright.deploy.targets.monitoring.metrics_nodes import ALLOCATED, ALLOCATION, EACH, GPUS, HOSTS
 
-Level = Literal["node", "cluster"]
-Direction = Literal["higher", "lower", "band", "none"]
+__all__ = ["METRICS", "PRODUCT", "metric"]
 
-
-@dataclass(frozen=True)
-class Metric:
-    """One thing that is watched.
-
-    Attributes:
-        name: short, unique.
-        record: the series that a recording rule writes, ``level:what:how``.
-        query: PromQL, or trait -> PromQL; the first trait that the cluster has counts.
-        unit: of the value: ``1`` (a share or a plain number), ``s``, ``W``, ``bytes/s``, ``1/h``, ``USD/h``, ``kg/h`` ...
-        labels: of the recorded series.
-        level: ``node`` is evaluated by every shard of Prometheus on its own nodes, ``cluster`` once for the site.
-        direction: which way is better; ``band`` between ``low`` and ``high``.
-        low, high: the target, in ``unit``; None without one.
-        source: where the target comes from.
-        meaning: in words, limits of the measurement included.
-        add: labels that the rule adds; several metrics may then write one series name.
-    """
-
-    name: str
-    record: str
-    query: str | Mapping[str, str]
-    unit: str
-    labels: tuple[str, ...]
-    meaning: str
-    level: Level = "cluster"
-    direction: Direction = "none"
-    low: float | None = None
-    high: float | None = None
-    source: str = ""
-    add: Mapping[str, str] | None = None
-
-    def text(self, traits: Collection[str]) -> str:
-        """The query for a cluster with these traits; empty where it cannot be measured there."""
-        if isinstance(self.query, str):
-            return self.query
-        return next((query for trait, query in self.query.items() if trait in traits), "")
-
-
-_PLACE = re.compile(r"@([a-z0-9_]+)@")
-
-
-def placeholders(query: str) -> set[str]:
-    """Names of the figures that a query stands on."""
-    return set(_PLACE.findall(query))
-
-
-def filled(query: str, figures: Mapping[str, float]) -> str:
-    """The query with the design's figures.
-
-    Raises:
-        KeyError: a figure is missing.
-    """
-    return _PLACE.sub(lambda found: number(figures[found.group(1)]), query)
-
-
-def number(value: float) -> str:
-    """A number as PromQL reads it, at most six digits long where that loses nothing that matters."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
-
-
-_NODE = ("node", "rack", "group")
-_BY = "by (node, rack, group)"
-_ALLOCATED = "node:gpus_allocated:count"
-_ON = "* on (node) group_left ()"
-_GPU = 'resource=~"(nvidia|amd)_com_gpu"'
 _PENDING = "(sum(cluster:jobs_pending:count) > bool 0)"
 PRODUCT = "targets of utilisation and scaling that the product is held to"
-
-_GPUS = (
-    Metric(
-        "gpus",
-        "node:gpus:count",
-        {"nvidia": f"count {_BY} (DCGM_FI_DEV_FB_USED)", "amd": f"count {_BY} (gpu_used_vram)"},
-        "1",
-        _NODE,
-        "GPUs of a node that report",
-        "node",
-    ),
-    Metric(
-        "gpu_activity",
-        "node:gpu_utilisation:ratio",
-        {"nvidia": f"avg {_BY} (DCGM_FI_DEV_GPU_UTIL) / 100", "amd": f"avg {_BY} (gpu_gfx_activity) / 100"},
-        "1",
-        _NODE,
-        "share of time in which any kernel runs on a node's GPUs; says nothing of how full they are",
-        "node",
-    ),
-    Metric(
-        "gpu_sm_active",
-        "node:gpu_sm_active:ratio",
-        {"nvidia": f"avg {_BY} (DCGM_FI_PROF_SM_ACTIVE)"},
-        "1",
-        _NODE,
-        "share of multiprocessors with work; off in dcgm-exporter's own list",
-        "node",
-    ),
-    Metric(
-        "gpu_tensor_active",
-        "node:gpu_tensor_active:ratio",
-        {"nvidia": f"avg {_BY} (DCGM_FI_PROF_PIPE_TENSOR_ACTIVE)"},
-        "1",
-        _NODE,
-        "share of cycles in which tensor cores work, the nearest that counters come to model FLOPs utilisation",
-        "node",
-    ),
-    Metric(
-        "gpu_memory",
-        "node:gpu_memory_used:ratio",
-        {
-            "nvidia": f"sum {_BY} (DCGM_FI_DEV_FB_USED) / sum {_BY} (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE)",
-            "amd": f"sum {_BY} (gpu_used_vram) / sum {_BY} (gpu_total_vram)",
-        },
-        "1",
-        _NODE,
-        "share of GPU memory in use",
-        "node",
-    ),
-    Metric(
-        "gpu_power",
-        "node:gpu_power:watts",
-        {"nvidia": f"sum {_BY} (DCGM_FI_DEV_POWER_USAGE)", "amd": f"sum {_BY} (gpu_package_power)"},
-        "W",
-        _NODE,
-        "power of a node's GPUs",
-        "node",
-    ),
-    Metric(
-        "gpus_without_process",
-        "node:gpus_without_process:count",
-        {
-            "nvidia": f"sum {_BY} (DCGM_FI_DEV_FB_USED < bool @idle_memory_mib@)",
-            "amd": f"sum {_BY} (gpu_used_vram < bool @idle_memory_mib@)",
-        },
-        "1",
-        _NODE,
-        "GPUs with so little memory in use that no process can hold a context on them",
-        "node",
-    ),
-    Metric(
-        "gpu_power_throttled",
-        "node:gpu_power_throttled:ratio",
-        {"nvidia": f"avg {_BY} (rate(DCGM_FI_DEV_POWER_VIOLATION[5m])) / 1e9"},
-        "1",
-        _NODE,
-        "share of time in which a node's GPUs are held back by their power limit",
-        "node",
-    ),
-)
-
-_HOSTS = (
-    Metric(
-        "link_utilisation",
-        "node:link_utilisation:ratio",
-        {
-            "rdma": f"max {_BY} (rate(node_infiniband_port_data_transmitted_bytes_total[5m])) / @link_bytes_s@",
-            "ethernet": f"max {_BY} (rate(node_network_transmit_bytes_total[5m])) / @link_bytes_s@",
-        },
-        "1",
-        _NODE,
-        "load of a node's busiest port against the bandwidth of a link in the design",
-        "node",
-    ),
-    Metric(
-        "node_power",
-        "node:power:watts",
-        f"max {_BY} (ipmi_dcmi_power_consumption_watts)",
-        "W",
-        _NODE,
-        "power of a server as its management controller measures it",
-        "node",
-    ),
-)
-
-_ALLOCATION = (
-    Metric(
-        "gpus_allocated",
-        _ALLOCATED,
-        {
-            "slurm": "max by (node) (slurm_node_gpus_allocated)",
-            "kubernetes": "sum by (node) (kube_pod_container_resource_requests{%s} * on (namespace, pod) group_left () "
-            'max by (namespace, pod) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)) '
-            "or 0 * max by (node) (kube_node_status_allocatable{%s})" % (_GPU, _GPU),
-        },
-        "1",
-        ("node",),
-        "GPUs of a node that the scheduler has given to jobs",
-    ),
-    Metric(
-        "schedulable",
-        "node:schedulable:bool",
-        {
-            "slurm": 'max by (node) (slurm_node_info{is_unavailable="false", state_is_drain="false"})',
-            "kubernetes": 'max by (node) (kube_node_status_condition{condition="Ready", status="true"} == 1) '
-            "unless on (node) (kube_node_spec_unschedulable == 1)",
-        },
-        "1",
-        ("node",),
-        "1 for nodes that may start jobs; no series for those that are down or drained",
-    ),
-    Metric(
-        "gpus_free",
-        "node:gpus_free:count",
-        f"clamp_min((node:gpus:count - on (node) group_left () {_ALLOCATED}) {_ON} node:schedulable:bool, 0)",
-        "1",
-        _NODE,
-        "GPUs that a job could get now",
-    ),
-    Metric(
-        "gpus_wasted",
-        "node:gpus_wasted:count",
-        f"clamp_min(node:gpus_without_process:count - node:gpus:count + on (node) group_left () {_ALLOCATED}, 0)",
-        "1",
-        _NODE,
-        "GPUs that a job holds without a process on them: those without a process beyond the free ones of the node",
-    ),
-    Metric(
-        "tenant_gpus",
-        "tenant:gpus_allocated:count",
-        {
-            "slurm": "sum by (tenant) (slurm_account_gpus_allocated)",
-            "kubernetes": 'sum by (tenant) (kueue_cluster_queue_resource_usage{resource=~"(nvidia|amd).com/gpu"})',
-        },
-        "1",
-        ("tenant",),
-        "GPUs that a tenant holds",
-    ),
-    Metric(
-        "jobs_pending",
-        "cluster:jobs_pending:count",
-        {"slurm": "sum(slurm_queue_pending)", "kubernetes": "sum(kueue_pending_workloads)"},
-        "1",
-        (),
-        "jobs that wait",
-        direction="lower",
-    ),
-)
 
 _USE = (
     Metric(
         "gpu_utilisation",
         "cluster:gpu_utilisation:ratio",
-        f"sum(node:gpu_utilisation:ratio {_ON} {_ALLOCATED}) / (sum({_ALLOCATED}) > 0)",
+        f"sum(node:gpu_utilisation:ratio {EACH} {ALLOCATED}) / (sum({ALLOCATED}) > 0)",
         "1",
         (),
-        "how busy the GPUs are that jobs hold, weighted by GPUs; idle nodes do not count here but in cluster utilisation",
+        "how busy the GPUs are that jobs hold, weighted by GPUs; idle nodes count in cluster utilisation, not here",
         direction="band",
         low=0.7,
         high=0.9,
@@ -272,7 +31,7 @@ _USE = (
     Metric(
         "node_utilisation",
         "cluster:node_utilisation:ratio",
-        f"sum({_ALLOCATED} > bool 0) / count({_ALLOCATED})",
+        f"sum({ALLOCATED} > bool 0) / count({ALLOCATED})",
         "1",
         (),
         "share of nodes, spares and drained ones included, on which a job holds at least one GPU",
@@ -283,7 +42,7 @@ _USE = (
     Metric(
         "cluster_utilisation",
         "cluster:utilisation:ratio",
-        f"sum({_ALLOCATED}) / @gpus@",
+        f"sum({ALLOCATED}) / @gpus@",
         "1",
         (),
         "share of the design's GPUs that jobs hold, busy or not",
@@ -292,7 +51,7 @@ _USE = (
     Metric(
         "wasted",
         "cluster:wasted:ratio",
-        f"sum(node:gpus_wasted:count) / (sum({_ALLOCATED}) > 0)",
+        f"sum(node:gpus_wasted:count) / (sum({ALLOCATED}) > 0)",
         "1",
         (),
         "share of allocated GPUs without a running process",
@@ -301,7 +60,7 @@ _USE = (
     Metric(
         "stranded",
         "cluster:stranded:ratio",
-        f"clamp_min(sum(node:gpus:count) - sum(node:gpus_free:count) - sum({_ALLOCATED}), 0) / sum(node:gpus:count)",
+        f"clamp_min(sum(node:gpus:count) - sum(node:gpus_free:count) - sum({ALLOCATED}), 0) / sum(node:gpus:count)",
         "1",
         (),
         "share of reporting GPUs that no job holds and none can get, because their nodes are down or drained",
@@ -319,10 +78,10 @@ _USE = (
     Metric(
         "mfu",
         "cluster:mfu:ratio",
-        {"nvidia": f"sum(node:gpu_tensor_active:ratio {_ON} {_ALLOCATED}) / (sum({_ALLOCATED}) > 0)"},
+        {"nvidia": f"sum(node:gpu_tensor_active:ratio {EACH} {ALLOCATED}) / (sum({ALLOCATED}) > 0)"},
         "1",
         (),
-        "tensor-core activity of allocated GPUs: an estimate of model FLOPs utilisation without the job's own counters; "
+        "tensor-core activity of allocated GPUs: an estimate of model FLOPs utilisation without the job's counters; "
         "recomputation counts as work, lower clocks do not show",
         direction="higher",
     ),
@@ -584,9 +343,9 @@ _MONEY = (
 )
 
 METRICS: tuple[Metric, ...] = (
-    *_GPUS,
-    *_HOSTS,
-    *_ALLOCATION,
+    *GPUS,
+    *HOSTS,
+    *ALLOCATION,
     *_USE,
     *_QUEUE,
     *_SUPPLY,

@@ -66,17 +66,14 @@ _UNITS = {
 }
 
 
-def _of(
-    name: str, title: str = "", legend: str = "", kind: Kind = "timeseries", width: int = 12, height: int = 8
-) -> Panel:
+def _of(name: str, title: str, legend: str = "", kind: Kind = "timeseries", width: int = 12, height: int = 8) -> Panel:
     """A panel of one metric of the table: its unit, target and meaning come from there."""
     one = metric(name)
     unit = "percentunit" if one.record.endswith((":ratio", ":score")) else _UNITS[one.unit]
-    title = title or name.replace("_", " ").capitalize().replace("Gpu", "GPU").replace("gpus", "GPUs")
     return Panel(title, kind, ((one.record, legend or title),), unit, width, height, one.meaning, one.low, one.high)
 
 
-def _stat(name: str, title: str = "") -> Panel:
+def _stat(name: str, title: str) -> Panel:
     return _of(name, title, kind="stat", width=4, height=4)
 
 
@@ -327,7 +324,7 @@ _FABRIC = Board(
             "Waiting to send",
             "short",
             ({"infiniband": f"topk(20, rate({_IB}_transmit_wait_total{RATE}) {_NAMED})"}, _PORT),
-            note="ticks a second in which a port had data and no credit: congestion; the length of a tick is the switch's",
+            note="ticks a second in which a port had data and no credit, congestion; ticks are the switch's own",
         ),
         _lines(
             "Node ports that are not active",

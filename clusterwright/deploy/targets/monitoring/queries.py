@@ -87,7 +87,7 @@ FUNCTIONS = frozenset(
         "stddev_over_time",
         "last_over_time",
         "present_over_time",
-    ]
+    ]  # read more easily than a list
 )
 _OPEN = {"(": ")", "{": "}"}
 
@@ -125,7 +125,8 @@ def names(query: str) -> Names:
     Raises:
         ValueError: brackets do not match, or something is no word of the language.
     """
-    made, tokens, open_brackets = Names(), list(_tokens(query)), []
+    made, tokens = Names(), list(_tokens(query))
+    open_brackets: list[str] = []
     if not tokens:
         raise ValueError("the query is empty")
     last, listing = "", False

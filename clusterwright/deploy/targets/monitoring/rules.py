@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from clusterwright.deploy.targets.monitoring.alerts import ALERTS, Alert
+from clusterwright.deploy.targets.monitoring.alert import Alert
+from clusterwright.deploy.targets.monitoring.alerts import ALERTS
 from clusterwright.deploy.targets.monitoring.figures import Place, table
-from clusterwright.deploy.targets.monitoring.metrics import METRICS, Level, Metric, filled, placeholders
+from clusterwright.deploy.targets.monitoring.metric import Level, Metric, filled, placeholders
+from clusterwright.deploy.targets.monitoring.metrics import METRICS
 from clusterwright.deploy.targets.monitoring.queries import names
 
 __all__ = ["alert_file", "alerts", "federated", "known", "metrics", "query_of", "record_file", "runbook_url"]
@@ -134,7 +136,8 @@ def handbook(place: Place) -> str:
 
 
 def _handbook(place: Place) -> Iterator[str]:
-    yield f"<!-- Alerts of {place.site.name}; rendered by clusterwright, do not edit -->\n# Alerts of {place.site.name}\n"
+    site = place.site.name
+    yield f"<!-- Alerts of {site}; rendered by clusterwright, do not edit -->\n# Alerts of {site}\n"
     for one, query in alerts(place):
         yield (
             f"\n## {one.name}\n\n{one.severity}, {one.team}; fires when this holds for {one.wait}:\n\n"

@@ -6,6 +6,7 @@ queries, since promtool compares floating-point numbers exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,7 +63,11 @@ def _value(place: Place, name: str, at: str, value: float, **labels: str) -> dic
         return {}
     wanted = "{" + ", ".join(f'{key}="{text}"' for key, text in (labels | dict(one.add or {})).items()) + "}"
     query = f"round(sum({one.record}{wanted}), 0.001)"
-    return {"expr": query, "eval_time": at, "exp_samples": [{"labels": "{}", "value": round(value, 3)}]}
+    return {
+        "expr": query,
+        "eval_time": at,
+        "exp_samples": [{"labels": "{}", "value": math.floor(value * 1000 + 0.5) / 1000}],
+    }
 
 
 def _fires(place: Place, name: str, at: str, count: int) -> dict[str, Any]:
@@ -81,7 +86,8 @@ def _node(place: Place, number: int, **more: str) -> str:
 
 
 def _gpu(place: Place, number: int, gpu: int, **more: str) -> str:
-    return _node(place, number, gpu=str(gpu), UUID=f"GPU-{number}-{gpu}", **more)
+    which = "serial_number" if "amd" in place.traits else "UUID"
+    return _node(place, number, gpu=str(gpu), **{which: f"GPU-{number}-{gpu}"}, **more)
 
 
 # --- faults ---
