@@ -16,23 +16,11 @@ __all__ = ["flags", "server", "targets", "whole"]
 
 _TOP = frozenset({"global", "rule_files", "alerting", "scrape_configs", "remote_write"})
 _GLOBAL = frozenset({"scrape_interval", "scrape_timeout", "evaluation_interval", "external_labels"})
-_SCRAPE = frozenset(
-    [
-        "job_name",
-        "scrape_interval",
-        "scrape_timeout",
-        "file_sd_configs",
-        "static_configs",
-        "metrics_path",
-        "params",
-        "scheme",
-        "honor_labels",
-        "authorization",
-        "tls_config",
-        "relabel_configs",
-        "metric_relabel_configs",
-    ]  # read more easily than a list
+_SCRAPE_WORDS = (
+    "job_name scrape_interval scrape_timeout file_sd_configs static_configs metrics_path params scheme "
+    "honor_labels authorization tls_config relabel_configs metric_relabel_configs "
 )
+_SCRAPE = frozenset(_SCRAPE_WORDS.split())
 _RELABEL = frozenset(
     ("source_labels separator target_label regex modulus replacement action").split()  # noqa: SIM905  # read more easily than a list
 )
@@ -168,19 +156,11 @@ def _expected(here: Here, job: str, found: set[str]) -> Iterator[str]:
 
 
 _FLAG = re.compile(r"--([a-z][a-z0-9.-]*)=(\S+)")
-_FLAGS = frozenset(
-    [
-        "config.file",
-        "web.listen-address",
-        "web.external-url",
-        "storage.tsdb.path",
-        "storage.tsdb.retention.time",
-        "storage.tsdb.retention.size",
-        "storage.path",
-        "cluster.listen-address",
-        "cluster.peer",
-    ]  # read more easily than a list
+_FLAGS_WORDS = (
+    "config.file web.listen-address web.external-url storage.tsdb.path storage.tsdb.retention.time "
+    "storage.tsdb.retention.size storage.path cluster.listen-address cluster.peer "
 )
+_FLAGS = frozenset(_FLAGS_WORDS.split())
 
 
 def flags(here: Here, path: str) -> Iterator[str]:

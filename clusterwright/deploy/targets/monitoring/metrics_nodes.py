@@ -125,7 +125,8 @@ ALLOCATION = (
             "slurm": "max by (node) (slurm_node_gpus_allocated)",
             "kubernetes": "sum by (node) (kube_pod_container_resource_requests{"
             + _GPU
-            + '} * on (namespace, pod) group_left () max by (namespace, pod) (kube_pod_status_phase{phase="Running"} == 1)) '
+            + "} * on (namespace, pod) group_left () "
+            'max by (namespace, pod) (kube_pod_status_phase{phase="Running"} == 1)) '
             "or 0 * max by (node) (kube_node_status_allocatable{" + _GPU + "})",
         },
         "1",

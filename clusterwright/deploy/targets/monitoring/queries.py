@@ -23,72 +23,15 @@ _TOKEN = re.compile(
 )
 _KEYWORDS = {"and", "or", "unless", "bool", "offset", "atan2", "inf", "nan", "start", "end"}
 _LISTS = {"by", "without", "on", "ignoring", "group_left", "group_right"}
-FUNCTIONS = frozenset(
-    [
-        "sum",
-        "min",
-        "max",
-        "avg",
-        "group",
-        "stddev",
-        "stdvar",
-        "count",
-        "count_values",
-        "bottomk",
-        "topk",
-        "quantile",
-        "abs",
-        "absent",
-        "absent_over_time",
-        "ceil",
-        "changes",
-        "clamp",
-        "clamp_max",
-        "clamp_min",
-        "day_of_month",
-        "day_of_week",
-        "days_in_month",
-        "delta",
-        "deriv",
-        "exp",
-        "floor",
-        "histogram_quantile",
-        "holt_winters",
-        "hour",
-        "idelta",
-        "increase",
-        "irate",
-        "label_join",
-        "label_replace",
-        "ln",
-        "log10",
-        "log2",
-        "minute",
-        "month",
-        "predict_linear",
-        "rate",
-        "resets",
-        "round",
-        "scalar",
-        "sgn",
-        "sort",
-        "sort_desc",
-        "sqrt",
-        "time",
-        "timestamp",
-        "vector",
-        "year",
-        "avg_over_time",
-        "min_over_time",
-        "max_over_time",
-        "sum_over_time",
-        "count_over_time",
-        "quantile_over_time",
-        "stddev_over_time",
-        "last_over_time",
-        "present_over_time",
-    ]  # read more easily than a list
+_FUNCTIONS_WORDS = (
+    "sum min max avg group stddev stdvar count count_values bottomk topk quantile abs absent absent_over_time "
+    "ceil changes clamp clamp_max clamp_min day_of_month day_of_week days_in_month delta deriv exp floor "
+    "histogram_quantile holt_winters hour idelta increase irate label_join label_replace ln log10 log2 minute "
+    "month predict_linear rate resets round scalar sgn sort sort_desc sqrt time timestamp vector year "
+    "avg_over_time min_over_time max_over_time sum_over_time count_over_time quantile_over_time stddev_over_time "
+    "last_over_time present_over_time "
 )
+FUNCTIONS = frozenset(_FUNCTIONS_WORDS.split())
 _OPEN = {"(": ")", "{": "}"}
 
 
