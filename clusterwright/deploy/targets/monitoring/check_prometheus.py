@@ -21,12 +21,12 @@ _SCRAPE_WORDS = (
     "honor_labels authorization tls_config relabel_configs metric_relabel_configs "
 )
 _SCRAPE = frozenset(_SCRAPE_WORDS.split())
-_RELABEL = frozenset(
-    ("source_labels separator target_label regex modulus replacement action").split()  # noqa: SIM905  # read more easily than a list
-)
+_RELABEL = frozenset(["source_labels", "separator", "target_label", "regex", "modulus", "replacement", "action"])
 _WRITE = frozenset(["name", "url", "authorization", "write_relabel_configs"])
 _ACTIONS = frozenset(
-    ("replace keep drop hashmod labelmap labeldrop labelkeep keepequal dropequal").split()  # noqa: SIM905  # read more easily than a list
+    ["replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep", "keepequal", "dropequal"]
+)
+    ["replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep", "keepequal", "dropequal"]
 )
 _MOST_S = 120
 """A series ends five minutes after its last sample; two minutes between scrapes let one be missed."""
