@@ -13,11 +13,12 @@ from clusterwright.deploy.judges import grafana as grafana_judges
 from clusterwright.deploy.judges import prometheus as promtool
 from clusterwright.deploy.targets import Target
 from clusterwright.deploy.targets.monitoring import alertmanager, dcgm, grafana, rules, ruletests, scrape
-from clusterwright.deploy.targets.monitoring.check import Here, check, data
+from clusterwright.deploy.targets.monitoring.check import check
 from clusterwright.deploy.targets.monitoring.check_grafana import panel_queries
 from clusterwright.deploy.targets.monitoring.facts import facts
 from clusterwright.deploy.targets.monitoring.figures import Place, place
 from clusterwright.deploy.targets.monitoring.metric import Level, number
+from clusterwright.deploy.targets.monitoring.reading import Here, data
 from clusterwright.deploy.text import as_json, as_yaml, fill
 
 __all__ = ["TARGET"]

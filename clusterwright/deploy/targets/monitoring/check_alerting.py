@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clusterwright.deploy.targets.monitoring.alertmanager import ROUTES
-from clusterwright.deploy.targets.monitoring.check import Here, data, secrets, unknown
 from clusterwright.deploy.targets.monitoring.check_grafana import panel_queries
 from clusterwright.deploy.targets.monitoring.check_rules import DURATION
 from clusterwright.deploy.targets.monitoring.figures import table
 from clusterwright.deploy.targets.monitoring.queries import names
+from clusterwright.deploy.targets.monitoring.reading import Here, data, secrets, unknown
 
 __all__ = ["alertmanager", "counters", "environment", "prices"]
 

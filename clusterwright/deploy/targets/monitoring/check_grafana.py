@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from clusterwright.deploy.targets.monitoring.check import Here, data, secrets, unknown
 from clusterwright.deploy.targets.monitoring.grafana import COLUMNS, UNITS
 from clusterwright.deploy.targets.monitoring.queries import wrong
+from clusterwright.deploy.targets.monitoring.reading import Here, data, secrets, unknown
 
 __all__ = ["dashboard", "panel_queries", "provisioning"]
 

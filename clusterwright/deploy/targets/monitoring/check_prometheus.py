@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from clusterwright.deploy.targets.monitoring.check import Here, data, secrets, unknown
 from clusterwright.deploy.targets.monitoring.check_rules import DURATION
 from clusterwright.deploy.targets.monitoring.facts import targets_of
+from clusterwright.deploy.targets.monitoring.reading import Here, data, secrets, unknown
 
 __all__ = ["flags", "server", "targets", "whole"]
 
@@ -24,8 +24,6 @@ _SCRAPE = frozenset(_SCRAPE_WORDS.split())
 _RELABEL = frozenset(["source_labels", "separator", "target_label", "regex", "modulus", "replacement", "action"])
 _WRITE = frozenset(["name", "url", "authorization", "write_relabel_configs"])
 _ACTIONS = frozenset(
-    ["replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep", "keepequal", "dropequal"]
-)
     ["replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep", "keepequal", "dropequal"]
 )
 _MOST_S = 120

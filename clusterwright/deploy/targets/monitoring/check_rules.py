@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from clusterwright.deploy.targets.monitoring.alert import SEVERITIES, TEAMS
-from clusterwright.deploy.targets.monitoring.check import Here, data, unknown
 from clusterwright.deploy.targets.monitoring.queries import wrong
+from clusterwright.deploy.targets.monitoring.reading import Here, data, unknown
 
 __all__ = ["handbook", "rule_tests", "rules"]
 

@@ -81,9 +81,11 @@ def names(query: str) -> Names:
             open_brackets.append("list" if text == "(" and listing else _OPEN[text])
         elif kind == "sign" and text in ")}":
             expected = open_brackets.pop() if open_brackets else ""
-            if expected not in (text, "list" if text == ")" else ""):
+            if expected != text and (expected, text) != ("list", ")"):
                 raise ValueError(f"{text!r} closes nothing")
             listing = False
+        elif kind == "number" and inside == "}":
+            raise ValueError(f"a label is compared with text, not with {text}")
         elif kind == "word":
             last = _word(made, text, after, inside, last)
     if open_brackets:
