@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from clusterwright.deploy.bundle import Check, Folder
 from clusterwright.deploy.targets.monitoring import check_alerting, check_grafana, check_prometheus, check_rules
+from clusterwright.deploy.targets.monitoring.figures import table
 from clusterwright.deploy.targets.monitoring.reading import Here, data
 
 __all__ = ["check"]
@@ -63,7 +64,26 @@ def _judged(here: Here, path: str, read: Reader, what: str) -> Check:
 
 
 def _program(here: Here, path: str) -> Iterator[str]:
+    """The exporter of Slurm: its syntax, and that it gives the series of the table with their labels."""
     try:
-        ast.parse(here.read(path))
+        tree = ast.parse(here.read(path))
     except SyntaxError as error:
         yield f"line {error.lineno}: {error.msg}"
+        return
+    listed = {row["metric"]: set(row["labels"].split()) for row in table("exporters.csv")}
+    wanted = {name for name in listed if name.startswith("slurm_")}
+    given: set[str] = set()
+    for call in ast.walk(tree):
+        if (
+            isinstance(call, ast.Call)
+            and getattr(call.func, "id", "") == "written"
+            and isinstance(call.args[0], ast.Constant)
+        ):
+            name = str(call.args[0].value)
+            given.add(name)
+            labels = {getattr(key, "value", "") for key in getattr(call.args[1], "keys", [])}
+            if name not in wanted:
+                yield f"line {call.lineno}: {name} is not in the table of metrics"
+            elif labels and labels != listed[name]:
+                yield f"line {call.lineno}: {name} has other labels than {', '.join(sorted(listed[name]))}"
+    yield from (f"does not give {name}" for name in sorted(wanted - given))

@@ -132,7 +132,8 @@ def provisioning(here: Here, path: str) -> Iterator[str]:
     if sum(bool(one.get("isDefault")) for one in read[kind]) != 1:
         yield "not exactly one data source is the default"
     addresses = {host["management"] for host in here.folder.inventory.get("hosts", {}).values()}
+    port = str(here.folder.inventory.get("ports", {}).get("prometheus"))
     for one in read[kind]:
         found = re.fullmatch(r"http://([0-9.]+):(\d+)", str(one.get("url")))
-        if found is None or found.group(1) not in addresses:
-            yield f"{one.get('name')}: {one.get('url')} is no address of a host"
+        if found is None or found.group(1) not in addresses or found.group(2) != port:
+            yield f"{one.get('name')}: {one.get('url')} is no Prometheus of the site"

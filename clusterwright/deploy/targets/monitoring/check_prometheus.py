@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clusterwright.deploy.targets.monitoring.check_rules import DURATION
-from clusterwright.deploy.targets.monitoring.facts import targets_of
+from clusterwright.deploy.targets.monitoring.facts import PORTS_OF, THROUGH, targets_of
 from clusterwright.deploy.targets.monitoring.reading import Here, data, secrets, unknown
 
 __all__ = ["flags", "server", "targets", "whole"]
@@ -35,6 +35,9 @@ def server(here: Here, path: str) -> Iterator[str]:
     read = data(here, path)
     yield from unknown(read, _TOP, _TOP - {"remote_write"}, "the file")
     yield from unknown(read["global"], _GLOBAL, _GLOBAL, "global")
+    yield from (f"global: {said}" for said in _paced(read["global"]))
+    if _seconds(read["global"]["evaluation_interval"]) is None:
+        yield f"evaluation_interval {read['global']['evaluation_interval']!r} is no duration"
     yield from (
         f"external_labels lacks {key}"
         for key in ("cluster", "site", "shard", "replica")
@@ -51,6 +54,7 @@ def server(here: Here, path: str) -> Iterator[str]:
     for write in read.get("remote_write", []):
         yield from unknown(write, _WRITE, frozenset({"url", "authorization"}), "remote_write")
         yield from _relabelling(write.get("write_relabel_configs", []))
+    yield from _relabelling(read["alerting"].get("alert_relabel_configs", []))
     found = [one for pair in read["alerting"]["alertmanagers"] for one in _files(pair)]
     if not found:
         yield "no Alertmanager is told"
@@ -68,13 +72,17 @@ def _job(here: Here, path: str, job: Any) -> Iterator[str]:
             yield f"{name} is not in the bundle"
     if not _files(job) and not job.get("static_configs"):
         yield "it has no targets"
-    interval, timeout = (_seconds(job.get(key, "30s")) for key in ("scrape_interval", "scrape_timeout"))
+    yield from _paced(job)
+    for key in ("relabel_configs", "metric_relabel_configs"):
+        yield from _relabelling(job.get(key, []))
+
+
+def _paced(job: Any) -> Iterator[str]:
+    interval, timeout = (_seconds(job.get(key, "25s")) for key in ("scrape_interval", "scrape_timeout"))
     if interval is None or timeout is None:
         yield "scrape_interval or scrape_timeout is no duration"
     elif not 0 < timeout <= interval <= _MOST_S:
         yield f"scrape_timeout {timeout:g} s <= scrape_interval {interval:g} s <= {_MOST_S} s does not hold"
-    for key in ("relabel_configs", "metric_relabel_configs"):
-        yield from _relabelling(job.get(key, []))
 
 
 _PART = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0}
@@ -117,10 +125,14 @@ def targets(here: Here, path: str) -> Iterator[str]:
         yield "has no target"
     for target, labels in found:
         host, _, port = target.partition(":")
-        if not _address(host) or (job not in ("bmc-exporter", "switch-exporter")) != bool(port) or not _port(port):
+        if not _address(host) or (job not in THROUGH) != bool(port) or not _port(port):
             yield f"{target!r} is no address of a target"
         if needed != labels.keys():
             yield f"{target} has the labels {', '.join(sorted(labels))} in place of {', '.join(sorted(needed))}"
+    expected = str(here.folder.inventory.get("ports", {}).get(PORTS_OF.get(job, job), ""))
+    others = {port for target, _ in found if (port := target.rpartition(":")[2]) != expected}
+    if job not in THROUGH and others:
+        yield f"ports {', '.join(sorted(others))} in place of {expected}"
     doubled = Counter(target for target, _ in found)
     yield from (f"{target} is there {count} times" for target, count in doubled.items() if count > 1)
     yield from _expected(here, job, {labels.get("node", labels.get("switch", "")) for _, labels in found})

@@ -10,14 +10,15 @@ from typing import Any
 from clusterwright.deploy.bundle import Fact, Folder
 from clusterwright.deploy.text import load_yaml
 
-__all__ = ["facts", "targets_of"]
+__all__ = ["PORTS_OF", "THROUGH", "facts", "targets_of"]
 
-_PORTS = {"amd-exporter": "dcgm-exporter", "kueue": "kueue-metrics"}
+PORTS_OF = {"amd-exporter": "dcgm-exporter", "kueue": "kueue-metrics"}
 """Jobs whose port has another name in the table of ports."""
-_THROUGH = {"bmc-exporter", "switch-exporter"}
+THROUGH = {"bmc-exporter", "switch-exporter"}
 """Jobs whose targets are asked through an exporter."""
 _ADDRESSED = {"dcgm-exporter", "amd-exporter", "node-exporter"}
 _LISTEN = re.compile(r"--web\.listen-address=\S*:(\d+)|^DCGM_EXPORTER_LISTEN=\S*:(\d+)$|^PORT = (\d+)$", re.MULTILINE)
+_QUOTA = re.compile(r'^clusterwright_tenant_quota_gpus\{tenant="([^"]*)"\} (\d+)$', re.MULTILINE)
 _LISTENERS = {
     "*/prometheus/*.default": "prometheus",
     "*/alertmanager/*.default": "alertmanager",
@@ -37,11 +38,9 @@ def facts(folder: Folder) -> Iterator[Fact]:
                 yield Fact("service.port", service, int(next(filter(None, found.groups()))), path)
     for path in folder.glob("monitoring/*/prometheus/*.yml"):
         yield from _asked(folder, path)
-    for path in folder.glob("monitoring/*/grafana/provisioning/datasources/*.yml"):
-        for source in _items(_yaml(folder, path), "datasources"):
-            port = str(source.get("url", "")).rpartition(":")[2]
-            if port.isdigit():
-                yield Fact("service.port", "prometheus", int(port), path)
+    for path in folder.glob("monitoring/*/cost-exporter/*.prom"):
+        for tenant, quota in _QUOTA.findall(folder.read(path)):
+            yield Fact("tenant.quota", tenant, int(quota), path)
 
 
 def _targets(folder: Folder, path: str) -> Iterator[Fact]:
@@ -49,7 +48,7 @@ def _targets(folder: Folder, path: str) -> Iterator[Fact]:
     ports: set[str] = set()
     for target, labels in targets_of(folder.read(path)):
         address, _, port = target.rpartition(":")
-        if job in _THROUGH:
+        if job in THROUGH:
             continue
         ports.add(port)
         if job in _ADDRESSED:
@@ -57,7 +56,7 @@ def _targets(folder: Folder, path: str) -> Iterator[Fact]:
             yield Fact("node.rack", labels.get("node", ""), labels.get("rack", ""), path)
             yield Fact("node.group", labels.get("node", ""), labels.get("group", ""), path)
     for port in sorted(ports):
-        yield Fact("service.port", _PORTS.get(job, job), int(port) if port.isdigit() else port, path)
+        yield Fact("service.port", PORTS_OF.get(job, job), int(port) if port.isdigit() else port, path)
 
 
 def targets_of(text: str) -> Iterator[tuple[str, dict[str, str]]]:
