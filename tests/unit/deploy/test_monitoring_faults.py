@@ -26,6 +26,11 @@ def drop(pattern: str) -> Edit:
     return lambda text: re.sub(rf"^.*{pattern}.*\n", "", text, count=1, flags=re.MULTILINE)
 
 
+def change(pattern: str, new: str) -> Edit:
+    """The first place that fits a regular expression."""
+    return lambda text: re.sub(pattern, new, text, count=1, flags=re.MULTILINE | re.DOTALL)
+
+
 def double(pattern: str) -> Edit:
     """The first line that fits, twice."""
     return lambda text: re.sub(rf"^(.*{pattern}.*\n)", r"\1\1", text, count=1, flags=re.MULTILINE)
@@ -142,7 +147,7 @@ FAULTS: list[tuple[str, str, Edit]] = [
     ("regular expression that is none", MANAGER, swap('node=~".+"', 'node=~".+("')),
     ("another port of Alertmanager", MANAGER_FLAGS, swap(":9093 ", ":9095 ")),
     ("unknown flag of Alertmanager", MANAGER_FLAGS, swap("--cluster.peer", "--cluster.peers")),
-    ("address of another server", MANAGER_FLAGS, lambda text: re.sub(r"(listen-address=)10\.\d+\.\d+\.\d+", r"\g<1>10.9.9.9", text)),
+    ("address of another server", MANAGER_FLAGS, change(r"listen-address=10[.\d]+", "listen-address=10.9.9.9")),
     ("no configuration", MANAGER_FLAGS, swap("--config.file=/etc/prometheus/alertmanager.yml ", "")),
     ("a quote is missing", MANAGER_FLAGS, lambda text: text.rstrip("\n").rstrip('"') + "\n"),
     # dcgm-exporter
@@ -163,17 +168,17 @@ FAULTS: list[tuple[str, str, Edit]] = [
     ("indentation", EXPORTER, swap("    found = list(", "   found = list(")),
     ("a string is not closed", EXPORTER, swap('"scontrol"', '"scontrol')),
     ("another series", EXPORTER, swap('"slurm_node_job"', '"slurm_job_node"')),
-    ("another label", EXPORTER, swap('"slurm_node_gpus_total", {"node_name": name}', '"slurm_node_gpus_total", {"nodename": name}')),
+    ("another label", EXPORTER, swap('_gpus_total", {"node_name":', '_gpus_total", {"nodename":')),
     # prices
     ("price that is no number", PRICES, lambda text: re.sub(r"(?m)^(clusterwright_gpu_hour_usd) .*$", r"\1 USD", text)),
     ("price is missing", PRICES, lambda text: re.sub(r"(?m)^clusterwright_gpu_hour_usd .*\n", "", text)),
     ("another quota", PRICES, swap('{tenant="research"} 512', '{tenant="research"} 640')),
     ("unknown tenant", PRICES, swap('{tenant="research"}', '{tenant="researchers"}')),
     ("no type", PRICES, drop("TYPE clusterwright_carbon_grams_per_kwh")),
-    ("unknown price", PRICES, lambda text: text.replace("clusterwright_energy_usd_per_kwh", "clusterwright_energy_usd")),
+    ("unknown price", PRICES, lambda text: text.replace("energy_usd_per_kwh", "energy_usd")),
     ("another port of the cost page", PRICES, swap("--web.listen-address=:9444", "--web.listen-address=:9445")),
     # Grafana
-    ("address of no host", SOURCES, lambda text: re.sub(r"http://[0-9.]+:9090", "http://10.250.0.1:9090", text, count=1)),
+    ("address of no host", SOURCES, change(r"http://[0-9.]+:", "http://10.250.0.1:")),
     ("port of no Prometheus", SOURCES, swap(":9090", ":9000")),
     ("two data sources of one uid", SOURCES, lambda text: re.sub(r"uid: cw-\S+", "uid: cw-one", text)),
     ("no default", SOURCES, swap("isDefault: true", "isDefault: false")),
@@ -195,8 +200,8 @@ FAULTS: list[tuple[str, str, Edit]] = [
     ("no title", BOARD, lambda text: re.sub(r'"title": "Bottleneck"', '"title": ""', text)),
     ("kind of panel that is none", BOARD, swap('"type": "stat"', '"type": "stats"')),
     ("variable that is not there", GPU_BOARD, swap('"name": "node"', '"name": "host"')),
-    ("variable over a label that is none", GPU_BOARD, swap("label_values(node:gpus:count, node)", "label_values(node:gpus:count, host)")),
-    ("panel without a query", GPU_BOARD, lambda text: re.sub(r'"targets": \[.*?\n   \],', '"targets": [],', text, count=1, flags=re.S)),
+    ("variable over a label that is none", GPU_BOARD, swap("node:gpus:count, node)", "node:gpus:count, host)")),
+    ("panel without a query", GPU_BOARD, change(r'"targets": \[.*?^   \],', '"targets": [],')),
     ("bracket of a panel's query", GPU_BOARD, swap("rate(DCGM_FI", "rate((DCGM_FI")),
 ]  # fmt: skip
 

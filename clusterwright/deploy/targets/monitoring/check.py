@@ -74,12 +74,8 @@ def _program(here: Here, path: str) -> Iterator[str]:
     wanted = {name for name in listed if name.startswith("slurm_")}
     given: set[str] = set()
     for call in ast.walk(tree):
-        if (
-            isinstance(call, ast.Call)
-            and getattr(call.func, "id", "") == "written"
-            and isinstance(call.args[0], ast.Constant)
-        ):
-            name = str(call.args[0].value)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "written" and _constant(call.args[0]):
+            name = _constant(call.args[0])
             given.add(name)
             labels = {getattr(key, "value", "") for key in getattr(call.args[1], "keys", [])}
             if name not in wanted:
@@ -87,3 +83,7 @@ def _program(here: Here, path: str) -> Iterator[str]:
             elif labels and labels != listed[name]:
                 yield f"line {call.lineno}: {name} has other labels than {', '.join(sorted(listed[name]))}"
     yield from (f"does not give {name}" for name in sorted(wanted - given))
+
+
+def _constant(node: ast.expr) -> str:
+    return str(node.value) if isinstance(node, ast.Constant) else ""
