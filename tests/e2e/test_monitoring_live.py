@@ -101,6 +101,8 @@ class World:
                 yield made | {"node" if "node" in keys else "node_name": one} | ({"pod": one} if "pod" in keys else {})
         elif "pod" in keys:
             yield from (made | {"pod": one} for one in NODES)
+        elif "fstype" in keys:
+            yield from (made | {"fstype": kind, "mountpoint": f"/{kind}"} for kind in ("xfs", "wekafs"))
         elif name == "slurm_jobs_ended_total":
             yield from (made | {"state": state} for state in ("COMPLETED", "NODE_FAIL"))
         else:
@@ -181,6 +183,7 @@ def _configure(bundle: Bundle, site: str, folder: Path, web: int, prometheus: in
                     "relabel_configs": [
                         {"source_labels": ["node"], "target_label": "instance"},
                         {"target_label": "job", "replacement": job["job_name"]},
+                        *(rule for rule in job["relabel_configs"] if rule.get("action") == "labeldrop"),
                     ],
                     "metric_relabel_configs": job.get("metric_relabel_configs", []),
                 }

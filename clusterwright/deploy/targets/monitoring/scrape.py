@@ -226,6 +226,9 @@ def _scrape(place: Place, job: Job, shard: int) -> dict[str, Any]:
     relabel.append(
         {"source_labels": ["switch" if job.name == "switch-exporter" else "node"], "target_label": "instance"}
     )
+    if not job.shared and job.name != "switch-exporter":
+        # These speak of other machines: the labels of the host that they run on would hide their own.
+        relabel.append(_drop("node", "rack", "group"))
     return {**made, "relabel_configs": relabel, **(job.rest or {})}
 
 
