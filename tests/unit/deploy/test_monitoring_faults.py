@@ -72,6 +72,7 @@ FAULTS: list[tuple[str, str, Edit]] = [
     ("two jobs of one name", SERVER, swap("job_name: node-exporter", "job_name: dcgm-exporter")),
     ("unknown action", SERVER, swap("action: labeldrop", "action: labelremove")),
     ("exporter of the controllers at another port", SERVER, swap(":9290", ":9291")),
+    ("labels of the exporter's host", SERVER, swap("regex: node|rack|group", "regex: rack|group")),
     ("no Alertmanager", SERVER, swap("targets/alertmanager.json", "targets/alertmanagers.json")),
     ("not YAML", SERVER, swap("global:", "global: [")),
     ("flag that does not exist", FLAGS, swap("--storage.tsdb.retention.time", "--storage.tsdb.retention.days")),

@@ -26,6 +26,8 @@ _WRITE = frozenset(["name", "url", "authorization", "write_relabel_configs"])
 _ACTIONS = frozenset(
     ["replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep", "keepequal", "dropequal"]
 )
+_ELSEWHERE = frozenset({"slurm-exporter", "kube-state-metrics", "kueue", "fabric-exporter", "storage-exporter"})
+"""Jobs whose series are about other machines than the one that the exporter runs on."""
 _MOST_S = 120
 """A series ends five minutes after its last sample; two minutes between scrapes let one be missed."""
 
@@ -73,6 +75,9 @@ def _job(here: Here, path: str, job: Any) -> Iterator[str]:
     if not _files(job) and not job.get("static_configs"):
         yield "it has no targets"
     yield from _paced(job)
+    dropped = [rule for rule in job.get("relabel_configs", []) if rule.get("action") == "labeldrop"]
+    if job.get("job_name") in _ELSEWHERE and not any(re.fullmatch(str(rule["regex"]), "node") for rule in dropped):
+        yield "the label node of its own host hides that of the nodes that it speaks of"
     for key in ("relabel_configs", "metric_relabel_configs"):
         yield from _relabelling(job.get(key, []))
 
