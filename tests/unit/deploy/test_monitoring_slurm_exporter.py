@@ -93,6 +93,15 @@ def test_ends_and_failures_of_nodes_are_counted_once_and_not_those_before_the_pr
     assert 'slurm_jobs_ended_total{account="research",state="NODE_FAIL"} 1' in lines
 
 
+def test_gpus_of_nodes_are_seen_without_accounting_as_slurm_22_05_writes_them(exporter: Any) -> None:
+    line = (
+        "NodeName=n5 Gres=gpu:h100:8(S:0-1) GresUsed=gpu:h100:3(IDX:0-2) State=MIXED CfgTRES=cpu=16 AllocTRES=cpu=1\n"
+    )
+    lines = _page(exporter, exporter.State(), line, "")
+    assert 'slurm_node_gpus_total{node_name="n5"} 8' in lines
+    assert 'slurm_node_gpus_allocated{node_name="n5"} 3' in lines
+
+
 def test_lists_of_nodes(exporter: Any) -> None:
     assert exporter.hosts("s1-compute-[0009-0011,0020],login1") == [
         *("s1-compute-0009", "s1-compute-0010", "s1-compute-0011", "s1-compute-0020", "login1")
@@ -105,7 +114,7 @@ def test_the_program_runs_and_its_page_is_prometheus_text(program: str, tmp_path
     fake = tmp_path / "scontrol"
     (tmp_path / "node").write_text(NODES)
     (tmp_path / "job").write_text(JOBS_25_05)
-    fake.write_text(f'#!/bin/sh\ncat "{tmp_path}/$3"\n')
+    fake.write_text(f'#!/bin/sh\ncat "{tmp_path}/$4"\n')
     fake.chmod(0o755)
     (tmp_path / "exporter.py").write_text(program)
     done = subprocess.run(
