@@ -33,6 +33,8 @@ _SCHEDULER = {
     "default_queue_depth": "queue_depth",
 }
 """Words of SchedulerParameters with a number -> fields of Backfill."""
+_UNIT = {"Mem": "G"}
+"""Memory is weighed by the GiB."""
 _OLD = "preempt_"
 """Before PreemptParameters its words stood in SchedulerParameters and SlurmctldParameters with this prefix."""
 
@@ -95,7 +97,7 @@ def _clock(seconds: int) -> str:
 
 def partition_pairs(one: Partition) -> list[tuple[str, str]]:
     """Keys and values of a line ``PartitionName=``."""
-    billing = ",".join(f"{name}={weight:.6g}" for name, weight in one.billing)
+    billing = ",".join(f"{name}={weight:.6g}{_UNIT.get(name, '')}" for name, weight in one.billing)
     pairs = [
         ("PartitionName", one.name),
         ("Nodes", one.nodes),
@@ -136,10 +138,13 @@ def _words(pairs: Mapping[str, object]) -> str:
 
 
 def _qos(one: Qos) -> dict[str, object]:
-    """Every limit is written, -1 for none, so that one that is dropped from the policy is taken back."""
+    """Every limit is written, -1 for none, so that one that is dropped from the policy is taken back.
+
+    An empty ``Preempt=`` is left out: slurmdbd 22.05 takes it for the QOS number 0 and finds a loop later.
+    """
     return {
         "Priority": one.priority,
-        "Preempt": ",".join(one.preempts),
+        **({"Preempt": ",".join(one.preempts)} if one.preempts else {}),
         "PreemptMode": one.mode or "cluster",
         "GraceTime": one.grace_s,
         "GrpTRES": f"{_GPU}={one.gpus}",
@@ -281,7 +286,7 @@ def _read_partition(line: Line) -> Partition:
         allow_qos=_list(line.get("AllowQos")),
         deny_qos=_list(line.get("DenyQos")),
         allow_accounts=_list(line.get("AllowAccounts")),
-        billing=tuple((name, float(weight)) for name, _, weight in billing),
+        billing=tuple((name, float(weight.rstrip("G"))) for name, _, weight in billing),
         more=tuple((key, value) for key, value in line.pairs if key.lower() not in _PARTITION),
     )
 

@@ -121,7 +121,6 @@ def _partitions(here: Here) -> list[Partition]:
             default_time_min=_INTERACTIVE_DEFAULT_MIN,
             max_nodes=2,
             job_factor=10,
-            qos="interactive",
             allow_qos=("interactive",),
             billing=billing,
             more=per_gpu,
@@ -148,7 +147,7 @@ def _billing(here: Here) -> tuple[tuple[str, float], ...]:
     gib = (real_memory_mib(group) - system_memory_mib(group)) / 1024
     if not group.gpus:
         return (("CPU", 1.0),)
-    return (("CPU", _rounded(group.gpus / group.threads)), ("Mem", _rounded(group.gpus / gib)), ("GRES/gpu", 1.0))
+    return (("CPU", _rounded(group.gpus / group.threads)), ("Mem", _rounded(group.gpus / gib)), ("GRES/gpu", 1.0))  # fmt: skip
 
 
 def _rounded(weight: float) -> float:

@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import groupby
 
 from clusterwright.deploy.inventory import Group, Host, Inventory, Site, Switch, Tenant, Unit, Workload
-from clusterwright.deploy.names import hostlist
 from clusterwright.deploy.targets.slurm.versions import Dialect
 
 __all__ = ["CONF", "OPERATIONS", "STATE", "Here", "lead_s", "share_of"]
@@ -142,8 +141,15 @@ class Here:
         ]
 
     def addresses(self, hosts: Sequence[Host]) -> str:
-        """Management addresses as a host list."""
-        return hostlist([self.inventory.address(host) for host in hosts])
+        """Management addresses as a host list: ``10.0.1.[0-127],10.0.2.7``."""
+        runs: list[tuple[str, int, int]] = []
+        for host in hosts:
+            block, _, last = self.inventory.address(host).rpartition(".")
+            if runs and runs[-1][0] == block and runs[-1][2] + 1 == int(last):
+                runs[-1] = (block, runs[-1][1], int(last))
+            else:
+                runs.append((block, int(last), int(last)))
+        return ",".join(f"{block}.{a}" if a == b else f"{block}.[{a}-{b}]" for block, a, b in runs)
 
     @property
     def max_time_min(self) -> int:

@@ -63,9 +63,10 @@ def by_block(here: Here) -> bool:
 
 
 def plugin_lines(here: Here) -> list[tuple[str, str, str]]:
-    """Lines of slurm.conf."""
+    """Lines of slurm.conf; topology.yaml says the plug-in itself."""
     block = by_block(here)
-    made = [("TopologyPlugin", "topology/block" if block else "topology/tree", "")]
+    plugin = [] if here.dialect.topology_yaml else ["topology/block" if block else "topology/tree"]
+    made = [("TopologyPlugin", name, "") for name in plugin]
     routing = here.dialect.lines("slurm.conf/topology") if not block else []
     words = here.dialect.words("TopologyParam") if not block else ""
     # Jobs that ask for no switches wait for none: a job may span units as soon as it has its nodes.
