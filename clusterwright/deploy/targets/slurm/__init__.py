@@ -8,6 +8,8 @@ from clusterwright.deploy.bundle import Check, Fact, File, Folder
 from clusterwright.deploy.inventory import Inventory
 from clusterwright.deploy.targets import Target
 from clusterwright.deploy.targets.slurm.conf import conf_files
+from clusterwright.deploy.targets.slurm.jobs import job_files
+from clusterwright.deploy.targets.slurm.scripts import script_files
 from clusterwright.deploy.targets.slurm.site import Here
 from clusterwright.deploy.targets.slurm.topology import topology_file
 
@@ -20,6 +22,8 @@ def _files(inventory: Inventory) -> Iterator[File]:
         if here.groups:
             yield from conf_files(here)
             yield from topology_file(here)
+            yield from script_files(here)
+            yield from job_files(here)
 
 def _none(f: Folder) -> Iterator[Check]:
     return iter(())
