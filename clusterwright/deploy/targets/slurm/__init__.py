@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.deploy.bundle import Check, Fact, File, Folder
+from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Inventory
 from clusterwright.deploy.targets import Target
+from clusterwright.deploy.targets.slurm.checks import check
 from clusterwright.deploy.targets.slurm.conf import conf_files
 from clusterwright.deploy.targets.slurm.jobs import job_files
+from clusterwright.deploy.targets.slurm.reading import facts
 from clusterwright.deploy.targets.slurm.scripts import script_files
 from clusterwright.deploy.targets.slurm.site import Here
 from clusterwright.deploy.targets.slurm.topology import topology_file
@@ -25,10 +27,5 @@ def _files(inventory: Inventory) -> Iterator[File]:
             yield from script_files(here)
             yield from job_files(here)
 
-def _none(f: Folder) -> Iterator[Check]:
-    return iter(())
-def _nonef(f: Folder) -> Iterator[Fact]:
-    return iter(())
 
-
-TARGET = Target(files=_files, facts=_nonef, check=_none, version=lambda inventory: inventory.settings.slurm)
+TARGET = Target(files=_files, facts=facts, check=check, version=lambda inventory: inventory.settings.slurm)

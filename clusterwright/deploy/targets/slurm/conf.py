@@ -37,7 +37,9 @@ def conf_files(here: Here) -> Iterator[File]:
     yield File(f"{here.folder}/gres.conf", fill("slurm/gres.conf.j2", here=here, lines=_gres(here)), after=RESTART)
     cgroup = fill("slurm/cgroup.conf.j2", here=here, lines=here.dialect.lines("cgroup.conf"))
     yield File(f"{here.folder}/cgroup.conf", cgroup, after=RESTART)
-    yield File(f"{here.folder}/slurmdbd.conf", fill("slurm/slurmdbd.conf.j2", **common), after="systemctl restart slurmdbd")
+    yield File(
+        f"{here.folder}/slurmdbd.conf", fill("slurm/slurmdbd.conf.j2", **common), after="systemctl restart slurmdbd"
+    )
     scale = shares(here)
     accounts = fill("slurm/accounts.sh.j2", here=here, lines=account_lines(policy, scale), scale=scale)
     yield File(f"{here.folder}/accounts.sh", accounts, True, "bash accounts.sh")
@@ -144,5 +146,3 @@ def _namespace(here: Here) -> File:
     data = {"defaults": {"auto_base_path": True, "base_path": _SCRATCH, "dirs": "/tmp,/dev/shm"}}  # noqa: S108
     comment = "namespace.yaml: a /tmp for each job on the drives of the node; rendered by clusterwright, do not edit."
     return File(f"{here.folder}/namespace.yaml", as_yaml(data, comment=comment), after=RESTART)
-
-

@@ -64,5 +64,7 @@ def _arguments(workload: Workload) -> list[tuple[str, str]]:
     """Flags of the first framework that the design writes for, else those of the plan by plain names."""
     for found in workload.launch.values():
         if isinstance(found, dict) and found.get("arguments"):
-            return [(str(name), "" if value in (None, True) else str(value)) for name, value in found["arguments"].items()]
+            return [
+                (str(name), "" if value in (None, True) else str(value)) for name, value in found["arguments"].items()
+            ]
     return [(f"--{name.replace('_', '-')}", str(value)) for name, value in workload.plan.items()]

@@ -180,7 +180,11 @@ def facts(folder: Folder) -> Iterator[Fact]:
         for name, (_, gpus) in one.gres.items():
             yield Fact("node.gpus", name, gpus, gres)
         yield from _units(one, {str(unit) for unit in held.get("units", {})}, read[0])
-        for service, key in (("slurmctld", "SlurmctldPort"), ("slurmd", "SlurmdPort"), ("slurmdbd", "AccountingStoragePort")):
+        for service, key in (
+            ("slurmctld", "SlurmctldPort"),
+            ("slurmd", "SlurmdPort"),
+            ("slurmdbd", "AccountingStoragePort"),
+        ):
             yield Fact("service.port", service, _number(one.setting(key)), one.path("slurm.conf"))
         database = {line.key: line.value for line in parse(one.text("slurmdbd.conf"))}
         for service, key in (("slurmdbd", "DbdPort"), ("mariadb", "StoragePort")):

@@ -57,7 +57,9 @@ class Here:
     @cached_property
     def hosts(self) -> list[Host]:
         """Hosts that run jobs."""
-        return [host for host in self.inventory.hosts if host.site == self.site.name and host.role in ("compute", "spare")]
+        return [
+            host for host in self.inventory.hosts if host.site == self.site.name and host.role in ("compute", "spare")
+        ]
 
     def named(self, *roles: str) -> list[str]:
         """Names of the hosts that have one of the roles."""

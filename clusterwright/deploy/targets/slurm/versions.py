@@ -49,8 +49,12 @@ DIFFERENCES = (
     ),
     Difference("slurm.conf/scripts", "PrologFlags+", "ForceRequeueOnFail", "23.11", "", "a bad node costs no job"),
     Difference("slurm.conf/accounting", "AccountingStoreFlags+", "job_extra", "23.11", "", "what tools note of a job"),
-    Difference("slurm.conf/accounting", "AccountingStoreFlags+", "no_stdio", "24.11", "", "paths of output are not kept"),
-    Difference("slurm.conf/metrics", "MetricsType", "metrics/openmetrics", "25.11", "", "the controller speaks to Prometheus"),
+    Difference(
+        "slurm.conf/accounting", "AccountingStoreFlags+", "no_stdio", "24.11", "", "paths of output are not kept"
+    ),
+    Difference(
+        "slurm.conf/metrics", "MetricsType", "metrics/openmetrics", "25.11", "", "the controller speaks to Prometheus"
+    ),
     Difference("cgroup.conf", "CgroupAutomount", "yes", "22.05", "22.05", "later releases mount by themselves"),
     Difference("namespace", "JobContainerType", "job_container/tmpfs", "22.05", "25.05", "a /tmp for each job"),
     Difference("namespace", "NamespaceType", "namespace/linux", "25.11", "", "a /tmp for each job"),
