@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import File
+from clusterwright.deploy.judges import shell, slurm_live
 from clusterwright.deploy.inventory import Inventory
 from clusterwright.deploy.targets import Target
 from clusterwright.deploy.targets.slurm.checks import check
@@ -28,4 +29,10 @@ def _files(inventory: Inventory) -> Iterator[File]:
             yield from job_files(here)
 
 
-TARGET = Target(files=_files, facts=facts, check=check, version=lambda inventory: inventory.settings.slurm)
+TARGET = Target(
+    files=_files,
+    facts=facts,
+    check=check,
+    judges=(shell.judge, slurm_live.judge),
+    version=lambda inventory: inventory.settings.slurm,
+)
