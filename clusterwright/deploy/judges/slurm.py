@@ -83,10 +83,14 @@ class Scratch:
 
 _DROPPED = {
     "slurmctldhost", "authalttypes", "authaltparameters", "plugstackconfig", "jobcontainertype", "namespacetype",
-    "accountingstoragebackuphost", "switchtype", "metricstype", "prologflags",
+    "accountingstoragebackuphost", "switchtype", "metricstype",
 }  # fmt: skip
+_ABSENT = {"plugstack.conf", "job_container.conf", "namespace.yaml"}
+"""Files of what the copy does without."""
 _ACCOUNTING = {"accountingstoragehost", "accountingstorageport", "accountingstoragetres", "accountingstorageenforce"}
-_OF_ACCOUNTING = {"allowqos", "denyqos", "qos", "allowaccounts", "tresbillingweights"}
+_OF_ABSENT = {"plugstack.conf", "job_container.conf", "namespace.yaml"}
+"""Files of what the copy does without."""
+_ACCOUNTING = {"allowqos", "denyqos", "qos", "allowaccounts", "tresbillingweights"}
 
 
 def scratch(read: Read, root: Path, ports: Ports, version: str, accounting: bool = True) -> Scratch:
@@ -104,7 +108,7 @@ def scratch(read: Read, root: Path, ports: Ports, version: str, accounting: bool
         (root / name).mkdir()
     for path in read.folder.paths:
         inside = path.removeprefix(read.path(""))
-        if inside != path and "/" not in inside:
+        if inside != path and "/" not in inside and inside not in _ABSENT:
             shutil.copyfile(read.folder.root / path, root / inside)
     made.conf.write_text(_slurm_conf(read, made), "utf-8")
     _known_only(read, made, "cgroup.conf")

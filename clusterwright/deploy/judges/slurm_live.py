@@ -25,6 +25,7 @@ from clusterwright.deploy.judges.slurm import (
     scratch,
 )
 from clusterwright.deploy.targets.slurm.reading import Read, sites
+from clusterwright.deploy.targets.slurm.versions import Dialect
 from clusterwright.domains.scheduling.slurm_text import duration, hosts, minutes, parse
 
 __all__ = ["judge"]
@@ -70,7 +71,8 @@ class _Judge:
         gone = sorted(set(self.copy.left_out))
         about = [one for one in gone if one.startswith(f"{name}:") or (name == "slurm.conf" and ": " not in one)]
         note = f"; not known to {program.version} and left out: {', '.join(about)}" if ok and about else ""
-        return Check(self.read.path(name), program.name, program.version, "tool", ok, (message + note)[:600])
+        version = program.version or SLURMCTLD.version  # slurmdbd says none without a configuration
+        return Check(self.read.path(name), program.name, version, "tool", ok, (message + note)[:600])
 
     def checks(self) -> Iterator[Check]:
         """All of them."""
@@ -259,28 +261,31 @@ class _Judge:
             self.run("sacctmgr", "-i", "add", "user", self._user(), f"account={account}")
         batch = self.read.path("batch/")
         for path in (path for path in self.read.folder.paths if path.startswith(batch)):
-            said = self.run("sbatch", "--hold", *self._known(path), str(self.read.folder.root / path))
-            ok = "Submitted batch job" in said.text
             name = path.removeprefix(self.read.path(""))
+            text, gone = _older(self.read.folder.read(path), self.copy.release)
+            self.copy.left_out += (f"{name}: {option}" for option in gone)
+            said = run(["sbatch", "--hold"], self.root, 60, self.environment, text)
+            ok = "Submitted batch job" in said.text
             yield self.say(name, SLURMCTLD, ok, "queued through rules and limits" if ok else _last(said.text))
         yield self._rules(accounts[0])
-
-    def _known(self, path: str) -> list[str]:
-        """Options of a batch script that the installed release does not know make it fail: those are for the newer one."""
-        text = self.read.folder.read(path)
-        return ["--requeue"] if "--requeue=expedite" in text else []
 
     def _user(self) -> str:
         return self.copy.conf.read_text("utf-8").partition("SlurmUser=")[2].split()[0]
 
     def _rules(self, account: str) -> Check:
         wrap = ["--hold", f"--account={account}", "--wrap=true"]
-        bad = {"without GPUs": ["--time=10"], "without a time limit": ["--gpus-per-node=1"],
-               "with a part of several nodes": ["--nodes=2", "--gpus-per-node=1", "--time=10"]}  # fmt: skip
+        bad = {
+            "without GPUs": ("is for jobs with GPUs", ["--time=10"]),
+            "without a time limit": ("how long the job runs", ["--gpus-per-node=1"]),
+            "with a part of several nodes": ("takes whole nodes", ["--nodes=2", "--gpus-per-node=1", "--time=10"]),
+        }
         if max(self.read.gpus.values(), default=0) == 1:
             bad.popitem()
-        passed = [what for what, words in bad.items() if "Submitted" in self.run("sbatch", *wrap, *words).text]
-        wrong = [f"a job {what} is not refused" for what in passed]
+        wrong = []
+        for what, (answer, words) in bad.items():
+            said = self.run("sbatch", *wrap, *words)
+            if answer not in said.text:
+                wrong.append(f"a job {what} is not refused by it: {_last(said.text)}")
         broken = re.findall(r"error: (job_submit/lua.*|.*lua.*)", self._said("slurmctld"))
         wrong += broken[:1]
         return self.say("job_submit.lua", SLURMCTLD, not wrong, "; ".join(wrong) or f"refuses jobs {', '.join(bad)}")
@@ -316,6 +321,16 @@ class _Judge:
                 wrong.append(f"slurmd finds {held} GPUs on {names[:1]}: {_last(said.text)}")
         done = f"slurmd finds the devices of a node of each of {len(lines)} lines (AutoDetect left out: no GPUs here)"
         yield self.say("gres.conf", SLURMD, not wrong, "; ".join(wrong[:3]) or done)
+
+
+def _older(text: str, release: str) -> tuple[str, list[str]]:
+    """A batch script without options that a release does not know, and those options."""
+    dialect, gone = Dialect(release), []
+    if not dialect.expedite and "--requeue=expedite" in text:
+        text, gone = text.replace("--requeue=expedite", "--requeue"), ["--requeue=expedite"]
+    if not dialect.segment and (found := re.search(r"^#SBATCH (--segment=\d+)\n", text, re.MULTILINE)):
+        text, gone = text.replace(found.group(0), ""), [*gone, found.group(1)]
+    return text, gone
 
 
 def _qos_differs(name: str, keys: Mapping[str, str], row: Sequence[str]) -> Iterator[str]:

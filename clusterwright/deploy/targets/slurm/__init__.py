@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.deploy.bundle import File
-from clusterwright.deploy.judges import shell, slurm_live
+from clusterwright.deploy.bundle import Check, File, Folder
 from clusterwright.deploy.inventory import Inventory
 from clusterwright.deploy.targets import Target
 from clusterwright.deploy.targets.slurm.checks import check
@@ -29,10 +28,18 @@ def _files(inventory: Inventory) -> Iterator[File]:
             yield from job_files(here)
 
 
+def _judges(folder: Folder) -> Iterator[Check]:
+    """The real programs; imported when asked for, since they read files with this package."""
+    from clusterwright.deploy.judges import shell, slurm_live
+
+    yield from shell.judge(folder)
+    yield from slurm_live.judge(folder)
+
+
 TARGET = Target(
     files=_files,
     facts=facts,
     check=check,
-    judges=(shell.judge, slurm_live.judge),
+    judges=(_judges,),
     version=lambda inventory: inventory.settings.slurm,
 )
