@@ -26,7 +26,7 @@ from clusterwright.deploy.targets.slurm.site import CONF
 from clusterwright.deploy.targets.slurm.versions import nearest, parameters, values
 from clusterwright.domains.scheduling.slurm_text import Line, parse
 
-__all__ = ["PROGRAMS", "SLURMCTLD", "SLURMD", "SLURMDBD", "MARIADBD", "Ports", "Scratch", "scratch"]
+__all__ = ["MARIADBD", "PROGRAMS", "SLURMCTLD", "SLURMD", "SLURMDBD", "Ports", "Scratch", "scratch"]
 
 SLURMCTLD = Program("slurmctld", "apt install slurmctld slurm-client slurm-wlm-basic-plugins", ("-V",))
 SLURMD = Program("slurmd", "apt install slurmd", ("-V",))
@@ -88,9 +88,7 @@ _DROPPED = {
 _ABSENT = {"plugstack.conf", "job_container.conf", "namespace.yaml"}
 """Files of what the copy does without."""
 _ACCOUNTING = {"accountingstoragehost", "accountingstorageport", "accountingstoragetres", "accountingstorageenforce"}
-_OF_ABSENT = {"plugstack.conf", "job_container.conf", "namespace.yaml"}
-"""Files of what the copy does without."""
-_ACCOUNTING = {"allowqos", "denyqos", "qos", "allowaccounts", "tresbillingweights"}
+_OF_ACCOUNTING = {"allowqos", "denyqos", "qos", "allowaccounts", "tresbillingweights"}
 
 
 def scratch(read: Read, root: Path, ports: Ports, version: str, accounting: bool = True) -> Scratch:

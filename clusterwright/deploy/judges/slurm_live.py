@@ -1,4 +1,4 @@
-"""The real Slurm as a judge: MariaDB, slurmdbd and slurmctld run for some seconds on a scratch copy, on loopback only."""
+"""The real Slurm as a judge: MariaDB, slurmdbd and slurmctld run for seconds on a scratch copy, on loopback only."""
 
 from __future__ import annotations
 
@@ -112,9 +112,11 @@ class _Judge:
         if made.code:
             return f"no database to judge with: {_last(made.text)}"
         user = ["--user=root"] if os.geteuid() == 0 else []
-        words = ["mariadbd", "--no-defaults", *user, f"--datadir={data}", f"--socket={where}", "--bind-address=127.0.0.1",
-                 f"--port={self.copy.ports.mariadb}", f"--pid-file={self.root / 'db.pid'}", "--innodb-buffer-pool-size=64M",
-                 "--innodb-lock-wait-timeout=900", "--innodb-flush-log-at-trx-commit=0"]  # fmt: skip
+        words = [
+            *("mariadbd", "--no-defaults", *user, f"--datadir={data}", f"--socket={where}"),
+            *("--bind-address=127.0.0.1", f"--port={self.copy.ports.mariadb}", f"--pid-file={self.root / 'db.pid'}"),
+            *("--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900", "--innodb-flush-log-at-trx-commit=0"),
+        ]
         grants = "".join(
             f"create user slurm@'{host}' identified by '{PASSWORD}'; grant all on slurm_acct_db.* to slurm@'{host}';"
             for host in ("localhost", "127.0.0.1")
@@ -141,7 +143,7 @@ class _Judge:
         out = self.root / f"{call.words[0]}.out"
         with out.open("wb") as stream:
             started = subprocess.Popen(
-                ["timeout", "-k", "5", str(_LONGEST_S), *call.words],
+                ["timeout", "-k", "5", str(_LONGEST_S), *call.words],  # noqa: S607  # found in _TOOLS
                 cwd=self.root,
                 env={**self.environment, "HOME": str(self.root), "LANG": "C.UTF-8"},
                 stdin=subprocess.DEVNULL,
@@ -368,4 +370,4 @@ def _fatal(text: str) -> str:
     """The last fatal error that a daemon logged, else the last error."""
     found = _FATAL.findall(text)
     fatal = [line for line in found if line.lower().startswith("fatal")]
-    return (fatal or found or [_last(text)])[-1][:300]
+    return str((fatal or found or [_last(text)])[-1])[:300]

@@ -1,7 +1,7 @@
 """The scheduling policy as text: lines of slurm.conf and of the script of accounts, written and read back.
 
-Formats: slurm.conf(5); lines ``qos NAME key=value ...``, ``account NAME ...``, ``users ACCOUNT a,b`` of the script, whose
-keys are those of sacctmgr(1). ``read_policy`` of what ``conf_lines`` and ``account_lines`` wrote is the same policy.
+Formats: slurm.conf(5); lines ``qos NAME key=value ...``, ``account NAME ...``, ``users ACCOUNT a,b`` of the script,
+whose keys are those of sacctmgr(1). ``read_policy`` of what ``conf_lines`` and ``account_lines`` wrote is the same.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from clusterwright.deploy.targets.slurm.reading import Read
 from clusterwright.domains.scheduling.slurm_text import hosts, minutes
@@ -11,13 +11,14 @@ from clusterwright.domains.scheduling.slurm_text import hosts, minutes
 __all__ = ["wrong_accounts", "wrong_jobs", "wrong_scripts"]
 
 _QOS_KEYS = {
-    "Priority", "Preempt", "PreemptMode", "GraceTime", "GrpTRES", "MaxTRESPerUser", "MaxWall", "MaxJobsPerUser", "Flags",
+    "Priority", "Preempt", "PreemptMode", "GraceTime", "GrpTRES", "MaxTRESPerUser", "MaxWall", "MaxJobsPerUser",
+    "Flags",
 }  # fmt: skip
 _ACCOUNT_KEYS = {"parent", "fairshare", "GrpTRES", "QOS", "DefaultQOS"}
 _MODES = {"cluster", "requeue", "cancel", "suspend"}
 _GPUS = re.compile(r"gres/gpu=-?\d+")
 _ACTIONS = {"drain", "repeat", "fatal", "recovery", "after-job", "count", "alert"}
-Found = tuple[str, str, list[str]]
+Found = tuple[str, str, Iterable[str]]
 
 
 def wrong_accounts(read: Read) -> Iterator[str]:
@@ -96,7 +97,7 @@ def wrong_jobs(read: Read) -> Iterator[Found]:
     """Path, what was looked at, and what is wrong, for each batch script."""
     for path in read.folder.paths:
         if path.startswith(f"slurm/{read.site}/batch/"):
-            yield path, "account, QOS, partition, nodes and GPUs are there", list(_job(read, read.folder.read(path)))
+            yield path, "account, QOS, partition, nodes and GPUs are there", _job(read, read.folder.read(path))
 
 
 def _job(read: Read, text: str) -> Iterator[str]:
@@ -148,16 +149,16 @@ def wrong_scripts(read: Read) -> Iterator[Found]:
     """Path, what was looked at, and what is wrong, for scripts, their data and the rules."""
     for name in ("prolog", "epilog"):
         said = "drains by its exit code, calls no controller"
-        yield read.path(f"scripts/{name}.sh"), said, list(_silent(read.text(f"scripts/{name}.sh")))
-    yield read.path("scripts/checks.sh"), "calls no controller", list(_silent(read.text("scripts/checks.sh")))
+        yield read.path(f"scripts/{name}.sh"), said, _silent(read.text(f"scripts/{name}.sh"))
+    yield read.path("scripts/checks.sh"), "calls no controller", _silent(read.text("scripts/checks.sh"))
     program = read.text("scripts/health_check.sh")
     owned = [] if "Reason=" in program and "health:" in program else ["drains without a reason of its own"]
     yield read.path("scripts/health_check.sh"), "drains with a reason of its own", owned
-    yield read.path("health.conf"), "names every node, and what slurm.conf says of it", list(_health(read))
+    yield read.path("health.conf"), "names every node, and what slurm.conf says of it", _health(read)
     for name in ("xid_actions.csv", "xid_overrides.csv"):
         if read.has(name):
-            yield read.path(name), "codes and actions", list(_xid(read.text(name)))
-    yield read.path("job_submit.lua"), "accounts, quotas, partitions as elsewhere", list(_rules(read))
+            yield read.path(name), "codes and actions", _xid(read.text(name))
+    yield read.path("job_submit.lua"), "accounts, quotas, partitions as elsewhere", _rules(read)
     if read.has("plugstack.conf"):
         first = [line for line in read.text("plugstack.conf").splitlines() if line and not line.startswith("#")]
         wrong = [line for line in first if not re.match(r"(required|optional|include)\s+/\S+", line)]
@@ -167,7 +168,7 @@ def wrong_scripts(read: Read) -> Iterator[Found]:
             [f"{line[:60]!r} is no plug-in" for line in wrong],
         )
     if read.has("namespace.yaml"):
-        yield read.path("namespace.yaml"), "keys of namespace.yaml", list(_namespace(read))
+        yield read.path("namespace.yaml"), "keys of namespace.yaml", _namespace(read)
 
 
 def _silent(text: str) -> Iterator[str]:
@@ -223,7 +224,7 @@ def _rules(read: Read) -> Iterator[str]:
     for name, (quota, most) in ruled.items():
         for figure, keys in ((quota, own.get(f"{name}-own")), (most, accounts.get(name))):
             written = (keys or {}).get("GrpTRES", "").rpartition("=")[2]
-            if keys is not None and written != "-1" and written != figure:
+            if keys is not None and written not in ("-1", figure):
                 yield f"account {name}: {figure} GPUs, accounts.sh says {written}"
     gpus = re.search(r"^local NODE_GPUS = (\d+)$", text, re.MULTILINE)
     if not gpus or int(gpus.group(1)) != max(read.gpus.values(), default=0):

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+import yaml
+
 from clusterwright.deploy.bundle import Check, Folder
 from clusterwright.deploy.targets.slurm.accounting import wrong_accounts, wrong_jobs, wrong_scripts
 from clusterwright.deploy.targets.slurm.reading import Read, gres_count, sites
@@ -39,8 +41,8 @@ def check(folder: Folder) -> Iterator[Check]:
 def _checks(path: str, said: str, look: Callable[[], Iterator[str]]) -> Iterator[Check]:
     try:
         wrong = list(look())
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        wrong = [f"cannot be read: {error}"[:200]]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, yaml.YAMLError) as error:
+        wrong = ["cannot be read: " + " ".join(str(error).split())[:200]]
     if not wrong:
         yield Check(path, OWN, "", "own", True, said)
     for problem in wrong[:20]:

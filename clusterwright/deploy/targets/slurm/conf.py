@@ -83,7 +83,7 @@ def _minutes(seconds: float) -> int:
 
 def _tree_width(nodes: int) -> int:
     """Square root of the nodes, the cube root above 2,500 (slurm.conf(5))."""
-    return max(16, math.ceil(nodes ** (1 / 2 if nodes <= 2500 else 1 / 3)))
+    return max(16, math.ceil(math.pow(nodes, 1 / 2 if nodes <= 2500 else 1 / 3)))
 
 
 def _message_s(here: Here) -> int:

@@ -147,7 +147,8 @@ def _billing(here: Here) -> tuple[tuple[str, float], ...]:
     gib = (real_memory_mib(group) - system_memory_mib(group)) / 1024
     if not group.gpus:
         return (("CPU", 1.0),)
-    return (("CPU", _rounded(group.gpus / group.threads)), ("Mem", _rounded(group.gpus / gib)), ("GRES/gpu", 1.0))  # fmt: skip
+    cpu, memory = _rounded(group.gpus / group.threads), _rounded(group.gpus / gib)
+    return (("CPU", cpu), ("Mem", memory), ("GRES/gpu", 1.0))
 
 
 def _rounded(weight: float) -> float:
