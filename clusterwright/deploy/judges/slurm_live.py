@@ -301,13 +301,13 @@ class _Judge:
         lines = parse(self.read.text("gres.conf"))
         made = []
         for line in lines:
-            files = hosts(line.get("File"))
+            files = hosts(line.get("File")) or [f"/dev/gpu{i}" for i in range(int(line.get("Count", "0")))]
             for path in files:
                 target = self.root / path.replace("/", "_")
                 if not target.exists():
                     os.mknod(target, 0o20666, os.makedev(1, 3))
             numbered = ",".join(str(self.root / path.replace("/", "_")) for path in files)
-            pairs = {**dict(line.pairs), "File": numbered, "AutoDetect": "off"}
+            pairs = {**dict(line.pairs), "AutoDetect": "off", "File": numbered}
             made.append(" ".join(f"{key}={value}" for key, value in pairs.items()))
         (self.root / "gres.conf").write_text("\n".join(made) + "\n", "utf-8")
         wrong = []

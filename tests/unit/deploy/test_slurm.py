@@ -246,3 +246,19 @@ def test_real_slurm_holds_what_is_written(design, release, render_of, request, t
 )
 def test_a_line_that_the_release_does_not_know_is_named(line):
     assert any(line.split("=")[0] in said for said in wrong_lines("slurm.conf", line, "22.05") if "missing" not in said)
+
+
+@pytest.mark.slow
+@needs(SLURMCTLD, SLURMDBD, MARIADBD)
+def test_real_slurm_refuses_a_switch_that_is_nowhere(worked, render_of, tmp_path):
+    from tests.unit.deploy.conftest import planted
+
+    bundle = render_of(worked, "slurm", slurm="22.05")
+    failed = planted(
+        bundle,
+        "slurm/main/topology.conf",
+        lambda found: found.replace("s1-su[001-005]", "s1-su[001-006]"),
+        tmp_path / "b",
+        live=True,
+    )
+    assert ("slurm/main/topology.conf", "slurmctld") in {(check.file, check.judge) for check in failed}

@@ -19,12 +19,8 @@ __all__ = ["DEVICES", "conf_files"]
 
 RECONFIGURE = "scontrol reconfigure"
 RESTART = "systemctl restart slurmctld slurmd"
-DEVICES = {
-    "NVIDIA": ("nvml", "/dev/nvidia", 0),
-    "AMD": ("rsmi", "/dev/dri/renderD", 128),
-    "Intel": ("oneapi", "/dev/dri/renderD", 128),
-}
-"""Vendor -> how gres.conf finds its devices, their path, number of the first."""
+DEVICES = {"NVIDIA": "nvml", "AMD": "rsmi", "Intel": "oneapi"}
+"""Vendor -> how gres.conf finds its devices. Only NVIDIA numbers its device files without gaps."""
 _SCRATCH = "/scratch/jobs"
 _MB = 1e6
 
@@ -134,9 +130,10 @@ def _gres(here: Here) -> list[str]:
         if not group.gpus:
             continue
         names = hostlist([host.name for host in here.hosts if host.group == group.name])
-        how, path, first = DEVICES.get(group.gpu_vendor, ("off", f"/dev/{group.gpu_type}-", 0))
-        numbers = f"[{first}-{first + group.gpus - 1}]" if group.gpus > 1 else str(first)
-        made.append(f"NodeName={names} AutoDetect={how} Name=gpu Type={group.gpu_type} File={path}{numbers}")
+        how = DEVICES.get(group.gpu_vendor, "off")
+        numbers = f"[0-{group.gpus - 1}]" if group.gpus > 1 else "0"
+        devices = f"File=/dev/nvidia{numbers}" if group.gpu_vendor == "NVIDIA" else f"Count={group.gpus}"
+        made.append(f"NodeName={names} AutoDetect={how} Name=gpu Type={group.gpu_type} {devices}")
     return made
 
 

@@ -64,6 +64,8 @@ def by_block(here: Here) -> bool:
 
 def plugin_lines(here: Here) -> list[tuple[str, str, str]]:
     """Lines of slurm.conf; topology.yaml says the plug-in itself."""
+    if not here.units and not here.domains:
+        return []
     block = by_block(here)
     plugin = [] if here.dialect.topology_yaml else ["topology/block" if block else "topology/tree"]
     made = [("TopologyPlugin", name, "") for name in plugin]
