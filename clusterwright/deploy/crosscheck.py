@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ KINDS = {
 }
 """What files can say, in words. A file that says one thing of a kind ``node.*`` says it of every compute node."""
 JUDGE = "clusterwright cross-check"
+_WEIGHT_TOLERANCE = 1e-3
 
 
 def inventory_facts(folder: Folder) -> Iterator[Fact]:
@@ -79,7 +81,14 @@ def _wrong(
         expected = truth.get((kind, key))
         if expected is None:
             yield f"{key} is not in the inventory"
-        elif expected != value:
+        elif not _same(expected, value):
             yield f"{key} is {value}, in the inventory {expected}"
     if kind.startswith("node.") and (absent := nodes - values.keys()):
         yield f"{len(absent)} compute nodes are missing, {min(absent)} among them"
+
+
+def _same(expected: Any, value: Any) -> bool:
+    """Equal; a weight that is no whole number may lose digits where a format takes whole ones only."""
+    if isinstance(expected, float) and isinstance(value, float):
+        return math.isclose(expected, value, rel_tol=_WEIGHT_TOLERANCE)
+    return bool(expected == value)

@@ -159,6 +159,18 @@ def test_a_tenant_with_a_name_that_slurm_needs_is_refused(catalog):
         render(made, catalog, ["slurm"])
 
 
+def test_shares_that_are_no_whole_numbers_are_written_as_such_and_agree(catalog, tmp_path):
+    from clusterwright.design import design
+    from clusterwright.spec import load_spec
+    from tests.unit.deploy.conftest import EXAMPLES
+
+    spec = "tenants=[{name: a, share: 1.5}, {name: b, share: 0.333333333}]"
+    bundle = render(design(load_spec(EXAMPLES / "llm-70b.yaml", (spec,), catalog), catalog), catalog, ["slurm"])
+    assert "account a parent=root fairshare=1500000 " in text(bundle, "accounts.sh")
+    bundle.write(tmp_path / "b")
+    assert [check for check in verify(tmp_path / "b", live=False) if not check.ok] == []
+
+
 def test_a_workload_argument_that_a_shell_would_obey_is_refused(worked, render_of):
     worked.answers["launch"] = [{"x": {"text": "", "arguments": {"--a": "$(reboot)"}}}]
     try:
