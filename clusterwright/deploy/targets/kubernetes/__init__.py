@@ -1,0 +1,48 @@
+"""Kubernetes: a cluster a site, queues by Kueue, gangs by JobSet, operators, tenants, and Argo CD that keeps it so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.deploy.bundle import File
+from clusterwright.deploy.inventory import Inventory
+from clusterwright.deploy.targets import Target
+from clusterwright.deploy.targets.kubernetes import (
+    argocd,
+    base,
+    kubeadm,
+    monitoring,
+    nodes,
+    operators,
+    queues,
+    tenants,
+    training,
+)
+from clusterwright.deploy.targets.kubernetes.room import kustomization, rooms
+
+__all__ = ["TARGET"]
+
+
+def _files(inventory: Inventory) -> Iterator[File]:
+    made = rooms(inventory)
+    yield from argocd.files(made)
+    for room in made:
+        others = [other for other in made if other is not room]
+        listed = ["base", "queues", "tenants", "monitoring", *(["fabric"] if operators.fabric(room) else [])]
+        yield kustomization(room.root, listed)
+        yield from base.files(room)
+        yield from kubeadm.files(room)
+        yield from nodes.files(room)
+        yield from operators.files(room, others)
+        yield from queues.files(room, others)
+        yield from tenants.files(room, others)
+        yield from monitoring.files(room)
+    yield from training.files(made)
+
+
+TARGET = Target(
+    files=_files,
+    facts=lambda folder: iter(()),
+    check=lambda folder: iter(()),
+    version=lambda inventory: inventory.settings.kubernetes,
+)
