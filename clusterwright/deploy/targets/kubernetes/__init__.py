@@ -18,6 +18,8 @@ from clusterwright.deploy.targets.kubernetes import (
     tenants,
     training,
 )
+from clusterwright.deploy.targets.kubernetes.checks import check
+from clusterwright.deploy.targets.kubernetes.facts import facts
 from clusterwright.deploy.targets.kubernetes.room import kustomization, rooms
 
 __all__ = ["TARGET"]
@@ -42,7 +44,7 @@ def _files(inventory: Inventory) -> Iterator[File]:
 
 TARGET = Target(
     files=_files,
-    facts=lambda folder: iter(()),
-    check=lambda folder: iter(()),
+    facts=facts,
+    check=check,
     version=lambda inventory: inventory.settings.kubernetes,
 )

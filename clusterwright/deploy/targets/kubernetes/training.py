@@ -14,7 +14,7 @@ from clusterwright.deploy.targets.kubernetes.room import GIB, Object, Room, kust
 from clusterwright.deploy.targets.kubernetes.tenants import ACCOUNT, QUEUE
 from clusterwright.domains.scheduling.kueue import PRIORITY_LABEL
 
-__all__ = ["API", "RDMA", "TITLE", "files", "shape"]
+__all__ = ["API", "PLAN", "RDMA", "TITLE", "files", "shape"]
 
 API = "jobset.x-k8s.io/v1alpha2"
 TITLE = "workers"
@@ -23,6 +23,8 @@ RDMA = {"infiniband": "rdma/hca", "roce": "rdma/hca", "efa": "vpc.amazonaws.com/
 RENDEZVOUS_PORT = 29500
 _RANK = "metadata.labels['batch.kubernetes.io/job-completion-index']"
 _KUEUE = "kueue.x-k8s.io"
+PLAN = "/plan"
+"""Ends the annotation with the parallelism of a run: ``tp=4,pp=4,dp=64,cp=1,ep=1``."""
 _SIGMAS = 4
 _NAME = 63 - len(f"-{TITLE}-0-99999")
 
@@ -60,7 +62,10 @@ def _objects(room: Room, workload: Workload, owner: Tenant) -> list[Object]:
     pods, _ = shape(workload, room.computing[0])
     name = short(workload.name, _NAME)
     labels = {f"{_KUEUE}/queue-name": QUEUE, PRIORITY_LABEL: owner.priority}
-    made = [obj(API, "JobSet", name, owner.name, labels=labels, spec=_spec(room, workload, owner, name))]
+    plan = ",".join(f"{axis}={workload.plan[axis]}" for axis in ("tp", "pp", "dp", "cp", "ep"))
+    noted = {f"{room.domain}{PLAN}": plan, f"{room.domain}/model": workload.model}
+    spec = _spec(room, workload, owner, name)
+    made = [obj(API, "JobSet", name, owner.name, labels=labels, annotations=noted, spec=spec)]
     selector = {"matchLabels": {"jobset.sigs.k8s.io/jobset-name": name}}
     budget = {"minAvailable": pods, "selector": selector, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
     made.append(obj("policy/v1", "PodDisruptionBudget", short(f"{name}-gang", 63), owner.name, spec=budget))
