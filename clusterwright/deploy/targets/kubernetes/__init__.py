@@ -20,6 +20,7 @@ from clusterwright.deploy.targets.kubernetes import (
 )
 from clusterwright.deploy.targets.kubernetes.checks import check
 from clusterwright.deploy.targets.kubernetes.facts import facts
+from clusterwright.deploy.targets.kubernetes.live import JUDGES
 from clusterwright.deploy.targets.kubernetes.room import kustomization, rooms
 
 __all__ = ["TARGET"]
@@ -46,5 +47,6 @@ TARGET = Target(
     files=_files,
     facts=facts,
     check=check,
+    judges=JUDGES,
     version=lambda inventory: inventory.settings.kubernetes,
 )

@@ -108,10 +108,11 @@ def _admission(room: Room) -> list[Object]:
     registry = room.inventory.settings.registry
     ranks = ", ".join(f"'{name}': {value}" for name, value in PRIORITIES.items())
     own = f"namespaceObject.metadata.labels['{room.domain}/priority']"
-    asked = f"object.metadata.?labels[?'{PRIORITY_LABEL}']"
-    allowed = f"{asked}.orValue('') in variables.ranks && variables.ranks[{asked}.orValue('')] <= variables.ranks[{own}]"
+    asked = f"object.metadata.labels['{PRIORITY_LABEL}']"
+    named = f"has(object.metadata.labels) && '{PRIORITY_LABEL}' in object.metadata.labels"
+    allowed = f"{named} && {asked} in variables.ranks && variables.ranks[{asked}] <= variables.ranks[{own}]"
     images = " && ".join(
-        f"object.spec.?{kind}.orValue([]).all(c, c.image.startsWith('{registry}/'))"
+        f"(!has(object.spec.{kind}) || object.spec.{kind}.all(c, c.image.startsWith('{registry}/')))"
         for kind in ("containers", "initContainers", "ephemeralContainers")
     )
     made = _policy(
@@ -167,7 +168,7 @@ def _policy(room: Room, name: str, rules: list[Object], checks: list[Object], **
 def _defaulted(room: Room, own: str) -> list[Object]:
     name, api = "tenant-priority", room.release.mutating_policy
     change = f"Object{{metadata: Object.metadata{{labels: {{'{PRIORITY_LABEL}': {own}}}}}}}"
-    absent = f"!('{PRIORITY_LABEL}' in object.metadata.?labels.orValue({{}}))"
+    absent = f"!(has(object.metadata.labels) && '{PRIORITY_LABEL}' in object.metadata.labels)"
     spec = {
         "failurePolicy": "Fail",
         "reinvocationPolicy": "Never",
