@@ -21,7 +21,8 @@ KINDS = {
     "tenant.limit": "GPUs of a tenant at most",
     "tenant.share": "weight of a tenant",
 }
-"""What files can say, in words. A file that says one thing of a kind ``node.*`` says it of every compute node."""
+"""What files can say, in words. A file that says one thing of a kind ``node.*`` says it of every compute node of the
+sites whose nodes it names."""
 JUDGE = "clusterwright cross-check"
 
 
@@ -55,11 +56,11 @@ def cross_check(folder: Folder, facts: Iterable[Fact]) -> Iterator[Check]:
         facts: of every target.
     """
     try:
+        nodes = _compute_nodes(folder)
         truth = {(fact.kind, fact.key): fact.value for fact in inventory_facts(folder)}
     except (KeyError, TypeError, AttributeError) as error:
         yield Check(INVENTORY, JUDGE, "", "own", False, f"cannot be used: {type(error).__name__}: {error}")
         return
-    nodes = {key for kind, key in truth if kind == "node.gpus"}
     said: dict[tuple[str, str], dict[str, Any]] = {}
     for fact in facts:
         said.setdefault((fact.file, fact.kind), {})[fact.key] = fact.value
@@ -73,7 +74,7 @@ def cross_check(folder: Folder, facts: Iterable[Fact]) -> Iterator[Check]:
 
 
 def _wrong(
-    kind: str, values: Mapping[str, Any], truth: Mapping[tuple[str, str], Any], nodes: set[str]
+    kind: str, values: Mapping[str, Any], truth: Mapping[tuple[str, str], Any], nodes: Mapping[str, str]
 ) -> Iterator[str]:
     for key, value in values.items():
         expected = truth.get((kind, key))
@@ -81,5 +82,15 @@ def _wrong(
             yield f"{key} is not in the inventory"
         elif expected != value:
             yield f"{key} is {value}, in the inventory {expected}"
-    if kind.startswith("node.") and (absent := nodes - values.keys()):
-        yield f"{len(absent)} compute nodes are missing, {min(absent)} among them"
+    if kind.startswith("node."):
+        sites = {nodes[key] for key in values if key in nodes} or set(nodes.values())
+        absent = {key for key, site in nodes.items() if site in sites} - values.keys()
+        if absent:
+            yield f"{len(absent)} compute nodes are missing, {min(absent)} among them"
+
+
+def _compute_nodes(folder: Folder) -> dict[str, str]:
+    """Compute node -> its site. A file that names nodes of one site need not name those of another."""
+    held = folder.inventory
+    sites = {group["name"]: group["site"] for group in held.get("groups", []) if group.get("gpus")}
+    return {name: sites[host["group"]] for name, host in held.get("hosts", {}).items() if host["group"] in sites}
