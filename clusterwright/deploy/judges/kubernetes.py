@@ -1,4 +1,4 @@
-"""Judges of Kubernetes objects: kubernetes-validate, kubectl's kustomize, and published schemas with their CEL rules."""
+"""Judges of Kubernetes objects: kubernetes-validate, kubectl's kustomize, published schemas with their CEL rules."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def fits_cel(value: Any, schema: Mapping[str, Any], at: str) -> Iterator[str]:
     for rule in schema.get("x-kubernetes-validations", ()):
         try:
             kept = engine.evaluate(rule["rule"], {"self": value})
-        except Exception:  # noqa: BLE001, S112, PERF203  # functions of the API server, fields that it would default
+        except Exception:  # noqa: S112  # functions of the API server, fields that it would default
             continue
         if kept is False:
             yield f"{at or 'object'}: {rule.get('message') or rule['rule']}"
@@ -198,7 +198,9 @@ def _version(package: str) -> str:
         return ""
 
 
-def custom(objects: Mapping[str, Sequence[Mapping[str, Any]]], schemas: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
+def custom(
+    objects: Mapping[str, Sequence[Mapping[str, Any]]], schemas: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Check]:
     """Hold custom resources against their published schemas and the rules in them.
 
     Args:

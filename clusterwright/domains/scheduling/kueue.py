@@ -34,7 +34,7 @@ def amount(quantity: object) -> Fraction:
         raise ValueError(f"{str(quantity)[:40]!r} is no quantity")
     number, suffix = Fraction(found[1]), found[2] or ""
     if suffix.endswith("i"):
-        return number * 1024 ** ("KMGTPE".index(suffix[0]) + 1)
+        return number * Fraction(1024 ** ("KMGTPE".index(suffix[0]) + 1))
     if suffix in _SUFFIX:
         return number * Fraction(10) ** _SUFFIX[suffix]
     return number * Fraction(10) ** int(suffix[1:])

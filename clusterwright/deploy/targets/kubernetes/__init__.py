@@ -15,6 +15,7 @@ from clusterwright.deploy.targets.kubernetes import (
     nodes,
     operators,
     queues,
+    storage,
     tenants,
     training,
 )
@@ -31,9 +32,10 @@ def _files(inventory: Inventory) -> Iterator[File]:
     yield from argocd.files(made)
     for room in made:
         others = [other for other in made if other is not room]
-        listed = ["base", "queues", "tenants", "monitoring", *(["fabric"] if operators.fabric(room) else [])]
+        listed = ["base", "storage", "queues", "tenants", "monitoring", *(["fabric"] if operators.fabric(room) else [])]
         yield kustomization(room.root, listed)
         yield from base.files(room)
+        yield from storage.files(room)
         yield from kubeadm.files(room)
         yield from nodes.files(room)
         yield from operators.files(room, others)

@@ -8,6 +8,7 @@ from clusterwright.deploy.bundle import File
 from clusterwright.deploy.targets.kubernetes import operators
 from clusterwright.deploy.targets.kubernetes.releases import CHARTS, Chart
 from clusterwright.deploy.targets.kubernetes.room import SYSTEM, Object, Room, kustomization, obj, short, written
+from clusterwright.deploy.text import Written
 
 __all__ = ["API", "FOLDERS", "ROOT", "files"]
 
@@ -16,26 +17,45 @@ ROOT = "kubernetes/argocd"
 NAMESPACE = "argocd"
 _WAVE = "argocd.argoproj.io/sync-wave"
 _HERE = "https://kubernetes.default.svc"
-FOLDERS = {"base": -40, "fabric": -15, "queues": 0, "monitoring": 0, "tenants": 10, "training": 20}
+FOLDERS = {"base": -40, "storage": -15, "fabric": -15, "queues": 0, "monitoring": 0, "tenants": 10, "training": 20}
 """Folder of a site -> wave: what defines comes before what uses it."""
 _BY_HAND = ("training",)
 """Folders that are not synchronised by themselves: a run starts when somebody says so."""
+MONITORS = ("https://github.com/prometheus-operator/prometheus-operator", "v0.93.0", "example/prometheus-operator-crd")
+"""Where the kinds ServiceMonitor and PodMonitor are defined: repository, tag, folder."""
+_HEALTH = """\
+local hs = {status = "Progressing", message = "waiting for the first status"}
+if obj.spec.syncPolicy == nil or obj.spec.syncPolicy.automated == nil then
+  return {status = "Healthy", message = "synchronised by hand"}
+end
+if obj.status ~= nil and obj.status.health ~= nil then
+  hs.status = obj.status.health.status
+  hs.message = obj.status.health.message or ""
+end
+return hs
+"""
+"""Health of an application, in Lua. Argo CD does not judge it by itself, and without it waves of applications do not
+wait for each other."""
 
 
 def files(rooms: list[Room]) -> Iterator[File]:
     """``argocd/``: the project and the applications; apply it once, it keeps itself."""
-    inventory = rooms[0].inventory
     after = f"kubectl apply -k {ROOT}"
     yield written(f"{ROOT}/project.yaml", [_project(rooms)], "What Argo CD may write, and where", after)
     for room in rooms:
-        made = [_chart(room, name) for name in operators.charts(room)]
-        made += [_folder(room, name, wave) for name, wave in FOLDERS.items() if name != "fabric" or operators.fabric(room)]
+        made = [_monitor_kinds(room), *(_chart(room, name) for name in operators.charts(room))]
+        made += [
+            _folder(room, name, wave) for name, wave in FOLDERS.items() if name != "fabric" or operators.fabric(room)
+        ]
         note = f"Applications of the site {room.site.name}: charts with values of this bundle, then its folders"
         yield written(f"{ROOT}/{room.site.name}.yaml", made, note, after)
     yield written(f"{ROOT}/root.yaml", [_root(rooms[0])], "The application of all applications", after)
-    listed = ["project.yaml", "root.yaml", *(f"{room.site.name}.yaml" for room in rooms)]
+    health = {"resource.customizations.health.argoproj.io_Application": Written(_HEALTH)}
+    labels = {"app.kubernetes.io/name": "argocd-cm", "app.kubernetes.io/part-of": "argocd"}
+    settings = obj("v1", "ConfigMap", "argocd-cm", NAMESPACE, labels=labels, data=health)
+    yield written(f"{ROOT}/settings.yaml", [settings], "Settings of Argo CD that the waves need", after)
+    listed = ["project.yaml", "settings.yaml", "root.yaml", *(f"{room.site.name}.yaml" for room in rooms)]
     yield kustomization(ROOT, listed, namespace=NAMESPACE)
-    assert inventory.sites  # noqa: S101
 
 
 def _destination(room: Room, namespace: str) -> Object:
@@ -46,7 +66,11 @@ def _destination(room: Room, namespace: str) -> Object:
 
 def _project(rooms: list[Room]) -> Object:
     inventory = rooms[0].inventory
-    sources = [inventory.settings.repository, *dict.fromkeys(CHARTS[n].repository for r in rooms for n in operators.charts(r))]
+    sources = [
+        inventory.settings.repository,
+        MONITORS[0],
+        *dict.fromkeys(CHARTS[n].repository for r in rooms for n in operators.charts(r)),
+    ]
     names = [*SYSTEM, "kube-system", NAMESPACE, *(tenant.name for tenant in inventory.tenants)]
     clusters = [{"server": _HERE} if room.first else {"name": room.site.name} for room in rooms]
     spec = {
@@ -65,7 +89,8 @@ def _project_name(room: Room) -> str:
 
 def _application(room: Room, name: str, wave: int, source: Object, namespace: str, by_hand: bool = False) -> Object:
     options = ["ServerSideApply=true", "ApplyOutOfSyncOnly=true"]
-    policy: Object = {"syncOptions": options, "retry": {"limit": 5, "backoff": {"duration": "30s", "factor": 2, "maxDuration": "10m"}}}
+    retry = {"limit": 5, "backoff": {"duration": "30s", "factor": 2, "maxDuration": "10m"}}
+    policy: Object = {"syncOptions": options, "retry": retry}
     if not by_hand:
         policy = {"automated": {"prune": False, "selfHeal": True}, **policy}
     spec: Object = {
@@ -76,6 +101,13 @@ def _application(room: Room, name: str, wave: int, source: Object, namespace: st
     }
     full = short(f"{room.site.name}-{name}", 63)
     return obj(API, "Application", full, NAMESPACE, annotations={_WAVE: str(wave)}, spec=spec)
+
+
+def _monitor_kinds(room: Room) -> Object:
+    repository, tag, path = MONITORS
+    wanted = "{monitoring.coreos.com_servicemonitors.yaml,monitoring.coreos.com_podmonitors.yaml}"
+    source = {"repoURL": repository, "targetRevision": tag, "path": path, "directory": {"include": wanted}}
+    return _application(room, "monitor-kinds", -30, {"source": source}, "monitoring")
 
 
 def _chart(room: Room, name: str) -> Object:

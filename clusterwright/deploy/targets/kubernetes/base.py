@@ -1,11 +1,10 @@
-"""The platform's own objects: namespaces, priorities, storage classes, roles, admission, disruption budgets."""
+"""The platform's own objects: namespaces, priorities, roles, admission, disruption budgets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import File
-from clusterwright.deploy.targets.kubernetes import storage
 from clusterwright.deploy.targets.kubernetes.room import SYSTEM, Object, Room, kustomization, obj, written
 from clusterwright.domains.scheduling.kueue import PRIORITIES, PRIORITY_LABEL
 
@@ -25,7 +24,6 @@ def files(room: Room) -> Iterator[File]:
     parts = {
         "namespaces.yaml": (_namespaces(room), "Namespaces of the platform and how strict their pods are"),
         "priorities.yaml": (_priorities(), "Priority of pods; Kueue decides who runs, the scheduler evicts nobody"),
-        "storage.yaml": (storage.classes(room), "A class for each storage tier that pods mount"),
         "roles.yaml": (_roles(), "What viewers, operators and admins of a tenant may do; who runs the platform"),
         "admission.yaml": (_admission(room), "What the API server refuses or fills in for tenants"),
         "disruption.yaml": (_budgets(), "How many of the platform's own pods an upgrade may take away at once"),
@@ -40,7 +38,10 @@ def _namespaces(room: Room) -> list[Object]:
     for name, strict in SYSTEM.items():
         if name == "network-operator" and room.transport not in ("infiniband", "roce"):
             continue
-        labels = {f"{security}/enforce": strict, f"{security}/enforce-version": f"v{room.inventory.settings.kubernetes}"}
+        labels = {
+            f"{security}/enforce": strict,
+            f"{security}/enforce-version": f"v{room.inventory.settings.kubernetes}",
+        }
         made.append(obj("v1", "Namespace", name, labels=labels))
     return made
 

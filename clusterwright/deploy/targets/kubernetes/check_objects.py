@@ -31,7 +31,9 @@ def run(reading: Reading) -> None:
     release = reading.folder.versions.get("kubernetes", "")
     if release not in RELEASES:
         for site in reading.sites:
-            reading.say(f"kubernetes/{site}/kustomization.yaml", f"the manifest names no release that is known: {release!r}")
+            reading.say(
+                f"kubernetes/{site}/kustomization.yaml", f"the manifest names no release that is known: {release!r}"
+            )
     for path, objects in reading.documents.items():
         if path.endswith("/kustomization.yaml"):
             for what in _kustomization(objects):

@@ -16,6 +16,7 @@ from clusterwright.domains.scheduling.kueue import PRIORITIES, Policy, amount, r
 
 __all__ = ["gpus_of", "policies", "rows", "run"]
 
+
 def rows(reading: Reading, site: str) -> list[dict[str, str]]:
     """Lines of a site's node list; those of a damaged one as far as they go."""
     text = reading.folder.read(f"kubernetes/{site}/nodes/nodes.csv")
@@ -25,7 +26,9 @@ def rows(reading: Reading, site: str) -> list[dict[str, str]]:
 def gpus_of(reading: Reading, site: str, role: str = "compute") -> int:
     """GPUs of the nodes of a role, by node list and classes."""
     classes = reading.first(f"kubernetes/{site}/nodes/classes.yaml").get("classes") or {}
-    roles = {name: next((v for k, v in held["labels"].items() if k.endswith("/role")), "") for name, held in classes.items()}
+    roles = {
+        name: next((v for k, v in held["labels"].items() if k.endswith("/role")), "") for name, held in classes.items()
+    }
     return sum(int(row["gpus"]) for row in rows(reading, site) if roles.get(row["class"]) == role)
 
 
@@ -107,7 +110,11 @@ def _gang(one: Built, policy: Policy, beside: list[Built]) -> Iterator[str]:
         keys = {rule.get("key") for rule in pod.get("tolerations") or []}
         yield from (f"its pods do not tolerate the taint {key}" for key in policy.taints if key not in keys)
         for budget in beside:
-            if budget.kind == "PodDisruptionBudget" and budget.file == one.file and budget.spec.get("minAvailable") != count:
+            if (
+                budget.kind == "PodDisruptionBudget"
+                and budget.file == one.file
+                and budget.spec.get("minAvailable") != count
+            ):
                 yield f"its disruption budget keeps {budget.spec.get('minAvailable')} of {count} pods"
     for key, text in (one.body["metadata"].get("annotations") or {}).items():
         if key.endswith(PLAN):
@@ -149,7 +156,11 @@ def _placed(annotations: Mapping[str, str], policy: Policy, count: int) -> Itera
     levels = [value for key, value in annotations.items() if key.endswith("-topology")]
     if policy.levels and not levels:
         yield "asks for no place in the topology"
-    yield from (f"asks for the level {level}, which the topology does not have" for level in levels if level not in policy.levels)
+    yield from (
+        f"asks for the level {level}, which the topology does not have"
+        for level in levels
+        if level not in policy.levels
+    )
     size = next((value for key, value in annotations.items() if key.endswith("/podset-slice-size")), None)
     if size is not None and (not size.isdigit() or not int(size) or count % int(size)):
         yield f"{count} pods are not whole slices of {size}"

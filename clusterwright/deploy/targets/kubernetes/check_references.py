@@ -309,12 +309,14 @@ def _argocd(reading: Reading) -> Iterator[tuple[str, str]]:
 def _sources(reading: Reading, body: Mapping[str, Any], project: Mapping[str, Any]) -> Iterator[str]:
     sources = _list(_at(body, "spec", "sources")) or [_at(body, "spec", "source")]
     allowed = _list(_at(project, "spec", "sourceRepos"))
+    repository = _at(reading.folder.inventory, "settings", "repository")
     refs = {str(_at(source, "ref")) for source in sources if _at(source, "ref")}
     for source in sources:
         if _at(source, "repoURL") not in allowed:
             yield f"the project does not allow {_at(source, 'repoURL')}"
         path = _at(source, "path")
-        if path and not reading.folder.has(f"{posixpath.normpath(str(path))}/kustomization.yaml"):
+        ours = _at(source, "repoURL") == repository
+        if path and ours and not reading.folder.has(f"{posixpath.normpath(str(path))}/kustomization.yaml"):
             yield f"{path} has no kustomization"
         for values in _list(_at(source, "helm", "valueFiles")):
             ref, _, file = str(values).removeprefix("$").partition("/")
@@ -326,5 +328,7 @@ def _sources(reading: Reading, body: Mapping[str, Any], project: Mapping[str, An
 
 def _destination(body: Mapping[str, Any], project: Mapping[str, Any]) -> Iterator[str]:
     wanted = _at(body, "spec", "destination") or {}
-    if dict(wanted) not in [dict(one) for one in _list(_at(project, "spec", "destinations")) if isinstance(one, Mapping)]:
+    if dict(wanted) not in [
+        dict(one) for one in _list(_at(project, "spec", "destinations")) if isinstance(one, Mapping)
+    ]:
         yield f"the project does not allow the destination {dict(wanted)}"

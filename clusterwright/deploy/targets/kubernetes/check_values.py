@@ -1,4 +1,4 @@
-"""Helm values against the keys of their charts, kubeadm files against the fields of their API, images against the registry."""
+"""Helm values against the keys of their charts, kubeadm files against their fields, images against the registry."""
 
 from __future__ import annotations
 
@@ -68,17 +68,15 @@ KUBEADM: Mapping[str, Mapping[str, Any]] = {
         "shutdownGracePeriod": "duration",
         "shutdownGracePeriodCriticalPods": "duration",
         "rotateCertificates": "bool",
-        "serverTLSBootstrap": "bool",
         "readOnlyPort": "int",
         "port": "port",
-        "protectKernelDefaults": "bool",
     },
     "KubeProxyConfiguration": {"mode": "str", "clusterCIDR": "block"},
     "AuthenticationConfiguration": {"jwt": "list", "anonymous": "any"},
     "Policy": {"omitStages": "list", "rules": "list", "omitManagedFields": "bool"},
     "EncryptionConfiguration": {"resources": "list"},
 }
-"""Fields of the files that kubeadm, kubelet, kube-proxy and API server read, with what they hold; from their API docs."""
+"""Fields of the files that kubeadm, kubelet, kube-proxy and API server read, and what they hold (their API docs)."""
 _TYPES: Mapping[str, type | tuple[type, ...]] = {"str": str, "list": list, "int": int, "bool": bool}
 _API = {
     "KubeletConfiguration": "kubelet.config.k8s.io/v1beta1",
@@ -127,9 +125,11 @@ def _images(kind: str, body: Mapping[str, Any], found: list[Mapping[str, Any]], 
                 yield f"image {image[:80]} is not a tagged one of {registry}"
     if kind == "NicClusterPolicy":
         for name, part in (body.get("spec") or {}).items():
-            if isinstance(part, Mapping) and "repository" in part and not str(part["repository"]).startswith(f"{registry}/"):
+            if not isinstance(part, Mapping):
+                continue
+            if not str(part.get("repository", registry)).startswith(registry):
                 yield f"{name} comes from {part['repository']}, not from {registry}"
-            if isinstance(part, Mapping) and isinstance(part.get("config"), str):
+            if isinstance(part.get("config"), str):
                 yield from _json(f"{name}.config", part["config"])
 
 
@@ -159,7 +159,9 @@ def _values(path: str, values: Any, registry: str) -> Iterator[str]:
     if name == "gpu-operator":
         data = str(((values.get("dcgmExporter") or {}).get("config") or {}).get("data", ""))
         fields = [line for line in data.splitlines() if line.strip() and not line.startswith("#")]
-        yield from (f"dcgmExporter.config.data: {line[:60]!r} is no metric" for line in fields if not _METRIC.fullmatch(line))
+        yield from (
+            f"dcgmExporter.config.data: {line[:60]!r} is no metric" for line in fields if not _METRIC.fullmatch(line)
+        )
         if (values.get("mig") or {}).get("strategy") not in ("none", "single", "mixed"):
             yield "mig.strategy is none, single or mixed"
         if not re.fullmatch(r"\d+\.\d+(\.\d+)?", str((values.get("driver") or {}).get("version"))):
@@ -219,7 +221,8 @@ def _charts(reading: Reading) -> Iterator[tuple[str, str]]:
             for source in (body.get("spec") or {}).get("sources") or []:
                 chart = source.get("chart")
                 if chart and pinned.get((source.get("repoURL"), chart)) != source.get("targetRevision"):
-                    yield path, f"chart {chart} {source.get('targetRevision')} of {source.get('repoURL')} is not the checked one"
+                    said = f"chart {chart} {source.get('targetRevision')} is not the one whose keys were checked"
+                    yield path, said
 
 
 # --- the control plane ---
@@ -279,7 +282,7 @@ def _field(value: Any, wanted: str, place: str, key: str) -> Iterator[str]:
             ipaddress.IPv4Network(str(value))
         except ValueError as error:
             yield f"{place}: {error}"
-    elif key == "extraArgs" or key == "kubeletExtraArgs":
+    elif key in ("extraArgs", "kubeletExtraArgs"):
         for entry in value:
             if not isinstance(entry, Mapping) or set(entry) != {"name", "value"} or not isinstance(entry["value"], str):
                 yield f"{place} has {entry!r}, not a name and a value as text"

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from clusterwright.deploy.bundle import Check, Folder
-from clusterwright.deploy.targets.kubernetes import check_nodes, check_objects, check_quotas, check_references, check_values
+from clusterwright.deploy.targets.kubernetes import (
+    check_nodes,
+    check_objects,
+    check_quotas,
+    check_references,
+    check_values,
+)
 from clusterwright.deploy.targets.kubernetes.reading import Reading
 from clusterwright.deploy.targets.kubernetes.schemas import kinds
 

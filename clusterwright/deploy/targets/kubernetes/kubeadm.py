@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import File
+from clusterwright.deploy.inventory import Host
 from clusterwright.deploy.targets.kubernetes import nodes
 from clusterwright.deploy.targets.kubernetes.room import RESERVED, Object, Room, written
 
@@ -47,8 +48,7 @@ def _init(room: Room) -> Object:
             "advertiseAddress": room.inventory.address(first),
             "bindPort": room.inventory.ports["kubernetes-api"],
         },
-        "nodeRegistration": _registration(room, "control-plane"),
-        "skipPhases": ["show-join-command"],
+        "nodeRegistration": _registration(room, next(kind for host, kind in nodes.members(room) if host == first)),
     }
 
 
@@ -57,11 +57,18 @@ def _cluster(room: Room) -> Object:
     hosts = nodes.control_plane(room)
     port = inventory.ports["kubernetes-api"]
     mounted = [
-        {"name": name, "hostPath": f"{_FOLDER}/{name}.yaml", "mountPath": f"{_FOLDER}/{name}.yaml", "readOnly": True}
+        {
+            "name": name,
+            "hostPath": f"{_FOLDER}/{name}.yaml",
+            "mountPath": f"{_FOLDER}/{name}.yaml",
+            "readOnly": True,
+            "pathType": "File",
+        }
         for name in ("authentication", "audit", "encryption")
     ]
-    kms = {"name": "kms", "hostPath": "/run/kms", "mountPath": "/run/kms"}
-    logs = {"name": "audit-log", "hostPath": "/var/log/kubernetes", "mountPath": "/var/log/kubernetes"}
+    kms = {"name": "kms", "hostPath": "/run/kms", "mountPath": "/run/kms", "pathType": "DirectoryOrCreate"}
+    folder = "/var/log/kubernetes"
+    logs = {"name": "audit-log", "hostPath": folder, "mountPath": folder, "pathType": "DirectoryOrCreate"}
     server = {
         "certSANs": [f"{API_SERVER}.{site.domain}", *(name for h in hosts for name in _names(room, h))],
         "extraArgs": _arguments(
@@ -102,10 +109,7 @@ def _cluster(room: Room) -> Object:
     }
 
 
-def _names(room: Room, host: object) -> tuple[str, str]:
-    from clusterwright.deploy.inventory import Host
-
-    assert isinstance(host, Host)  # noqa: S101
+def _names(room: Room, host: Host) -> tuple[str, str]:
     return f"{host.name}.{room.site.domain}", room.inventory.address(host)
 
 
@@ -133,7 +137,7 @@ def _join(room: Room, name: str) -> Object:
         "discovery": {"file": {"kubeConfigPath": f"{_FOLDER}/discovery.conf"}},
         "nodeRegistration": _registration(room, name),
     }
-    if name == "control-plane":
+    if name.startswith("control-plane"):
         made["controlPlane"] = {"localAPIEndpoint": {"bindPort": room.inventory.ports["kubernetes-api"]}}
     return made
 
@@ -157,10 +161,8 @@ def _kubelet(room: Room) -> Object:
         "shutdownGracePeriod": f"{seconds + 30}s",
         "shutdownGracePeriodCriticalPods": "30s",
         "rotateCertificates": True,
-        "serverTLSBootstrap": True,
         "readOnlyPort": 0,
         "port": room.inventory.ports["kubelet"],
-        "protectKernelDefaults": True,
     }
 
 

@@ -52,7 +52,6 @@ def _monitors(room: Room) -> list[Object]:
         _secured("kueue", "kueue-system", {named: "kueue", "app.kubernetes.io/component": "metrics-service"}, "https"),
         _secured("jobset", "jobset-system", {named: "jobset"}, "https"),
         _plain("external-secrets", "external-secrets", {named: "external-secrets"}, "metrics"),
-        _plain("kube-state-metrics", "monitoring", {named: "kube-state-metrics"}, "http"),
     ]
     if room.vendor == "NVIDIA":
         made.append(_plain("dcgm-exporter", "gpu-operator", {"app": "nvidia-dcgm-exporter"}, "gpu-metrics"))

@@ -9,11 +9,14 @@ from clusterwright.deploy.inventory import Group, Host
 from clusterwright.deploy.targets.kubernetes.room import Object, Room, written
 from clusterwright.deploy.text import as_csv
 
-__all__ = ["COLUMNS", "CONTROL_PLANE", "PODS", "classes", "control_plane", "files", "members"]
+__all__ = ["COLUMNS", "CONTROL_PLANE", "KUEUE", "PODS", "classes", "control_plane", "files", "members"]
 
 CONTROL_PLANE = "control plane (API server, etcd)"
-PODS = ("Kueue", "JobSet and Kubeflow Trainer", "GPU operator", "network operator", "CSI drivers", "kube-state-metrics")
+PODS = ("Kueue", "JobSet and Kubeflow Trainer", "GPU operator", "network operator", "CSI drivers")
 """Components of the design that run as pods on servers without GPUs."""
+KUEUE = "kueue"
+"""Label of the hosts that the design gives to Kueue."""
+_QUEUES = "-queues"
 COLUMNS = ("node", "class", "group", "rack", "block", "gpus")
 AFTER = "ansible-playbook kubernetes.yml --tags labels"
 
@@ -32,10 +35,12 @@ def _services(room: Room, beside: list[Host]) -> list[Host]:
 
 
 def members(room: Room) -> Iterator[tuple[Host, str]]:
-    """Every node with its class: a group of GPU servers, ``control-plane`` or ``services``."""
+    """Every node with its class: a group of GPU servers, ``control-plane`` or ``services``, with ``-queues`` behind
+    where Kueue runs."""
     upper = control_plane(room)
-    yield from ((host, "control-plane") for host in upper)
-    yield from ((host, "services") for host in _services(room, upper))
+    queues = room.site.services.get("Kueue", ()) or (upper[0].name,)
+    for kind, hosts in (("control-plane", upper), ("services", _services(room, upper))):
+        yield from ((host, kind + _QUEUES if host.name in queues else kind) for host in hosts)
     yield from ((host, host.group) for host in room.inventory.compute(room.site))
 
 
@@ -44,10 +49,11 @@ def classes(room: Room) -> dict[str, Object]:
     domain = room.domain
     place = {"topology.kubernetes.io/region": room.site.region, "topology.kubernetes.io/zone": room.site.name}
     upper = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
-    made: dict[str, Object] = {
-        "control-plane": {"labels": {f"{domain}/role": "control-plane", **place}, "taints": [upper]},
-        "services": {"labels": {f"{domain}/role": "services", **place}, "taints": []},
-    }
+    made: dict[str, Object] = {}
+    for name in dict.fromkeys(kind for host, kind in members(room) if not host.gpus):
+        role = name.removesuffix(_QUEUES)
+        labels = {f"{domain}/role": role, **({f"{domain}/{KUEUE}": "true"} if name != role else {}), **place}
+        made[name] = {"labels": labels, "taints": [upper] if role == "control-plane" else []}
     for group in room.groups:
         made[group.name] = {"labels": {**_labels(room, group), **place}, "taints": _taints(room, group)}
     return made

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from clusterwright.deploy.bundle import File
+from clusterwright.deploy.targets.kubernetes.nodes import KUEUE
 from clusterwright.deploy.targets.kubernetes.releases import CHARTS, DRIVERS
 from clusterwright.deploy.targets.kubernetes.room import Object, Room, kustomization, obj, written
 from clusterwright.deploy.text import Written, as_json, as_yaml
@@ -13,11 +14,12 @@ from clusterwright.deploy.text import Written, as_json, as_yaml
 __all__ = ["charts", "fabric", "files"]
 
 _NVIDIA = "nvcr.io/nvidia"
-_OFED = "doca3.4.1-26.04-1.1.0.0-1"
 _NETWORK = "network-operator-v26.4.1"
 DEVICES = {25e9: "101b", 50e9: "1021", 100e9: "1023"}
 """Rate of a card in bytes/s -> PCI device: ConnectX-6, ConnectX-7, ConnectX-8."""
 _MELLANOX = "15b3"
+_UNSLICED = ("v100", "t4", "l4", "l40s")
+"""GPUs without MIG."""
 _HCA_SHARES = 64
 """Pods of a node that may share its cards; whole-node gangs use one."""
 METRICS = """\
@@ -62,7 +64,7 @@ def charts(room: Room) -> list[str]:
 
 def files(room: Room, others: list[Room]) -> Iterator[File]:
     """``helm/`` with values by chart, ``fabric/`` with what the network operator reads."""
-    values = {
+    values: dict[str, Callable[[Room], Object]] = {
         "external-secrets": _external_secrets,
         "gpu-operator": _gpu,
         "amd-gpu-operator": _amd,
@@ -73,7 +75,9 @@ def files(room: Room, others: list[Room]) -> Iterator[File]:
     for name in charts(room):
         chart = CHARTS[name]
         note = f"Values of the chart {chart.name} {chart.version}"
-        yield written(f"{room.root}/helm/{name}.yaml", [values[name](room)], note, f"argocd app sync {room.site.name}-{name}")
+        yield written(
+            f"{room.root}/helm/{name}.yaml", [values[name](room)], note, f"argocd app sync {room.site.name}-{name}"
+        )
     objects = fabric(room)
     if objects:
         root = f"{room.root}/fabric"
@@ -92,34 +96,34 @@ _UPPER = [{"key": "node-role.kubernetes.io/control-plane", "operator": "Exists",
 
 
 def _gpu(room: Room) -> Object:
-    """GPU operator: driver of a pinned branch, one upgrade at a time, whole GPUs, metrics where Prometheus looks."""
+    """GPU operator: device plugin, labels, whole GPUs, metrics where Prometheus looks. The driver is the
+    hosts' own; its version is named so that switching it on here would change none. The toolkit tells containerd."""
     nvidia, cloud, kit = (room.mirrored(f"{_NVIDIA}{part}") for part in ("", "/cloud-native", "/k8s"))
     port = room.inventory.ports["dcgm-exporter"]
-    whole = {"strategy": "none" if room.computing[0].gpu_type in ("v100", "l40s", "l4") else "single"}
+    sliced = room.computing[0].gpu_type not in _UNSLICED
     return {
         "daemonsets": {"tolerations": _tolerations(room), "updateStrategy": "RollingUpdate"},
         "operator": {"repository": nvidia, "tolerations": _UPPER, "upgradeCRD": True},
         "validator": {"repository": nvidia},
-        "mig": whole,
-        "migManager": {"enabled": whole["strategy"] != "none", "repository": cloud, "config": {"default": "all-disabled"}},
+        "mig": {"strategy": "single" if sliced else "none"},
+        "migManager": {"enabled": sliced, "repository": cloud, "config": {"default": "all-disabled"}},
         "driver": {
-            "enabled": True,
+            "enabled": False,
             "repository": nvidia,
             "version": DRIVERS["NVIDIA"],
             "kernelModuleType": "auto",
-            "rdma": {"enabled": room.transport in ("infiniband", "roce"), "useHostMofed": False},
+            "rdma": {"enabled": room.transport in ("infiniband", "roce"), "useHostMofed": True},
             "upgradePolicy": {
                 "autoUpgrade": True,
                 "maxParallelUpgrades": 1,
                 "maxUnavailable": "5%",
-                "waitForCompletion": {"timeoutSeconds": 0, "podSelector": f"jobset.sigs.k8s.io/jobset-name"},
+                "waitForCompletion": {"timeoutSeconds": 0, "podSelector": "jobset.sigs.k8s.io/jobset-name"},
                 "drain": {"enable": True, "force": False, "timeoutSeconds": 3600},
             },
         },
         "toolkit": {"enabled": True, "repository": kit},
         "devicePlugin": {"enabled": True, "repository": nvidia},
         "gfd": {"enabled": True, "repository": nvidia},
-        "gdrcopy": {"enabled": room.transport in ("infiniband", "roce"), "repository": cloud},
         "dcgm": {"enabled": False},
         "dcgmExporter": {
             "enabled": True,
@@ -143,15 +147,14 @@ def _gpu(room: Room) -> Object:
 
 
 def _amd(room: Room) -> Object:
-    """AMD GPU operator: driver version, device plugin, labels, metrics."""
+    """AMD GPU operator: device plugin, labels, metrics; the driver is the hosts' own."""
     tolerations = _tolerations(room)
     return {
         "node-feature-discovery": {"worker": {"tolerations": tolerations}},
         "deviceConfig": {
             "spec": {
                 "driver": {
-                    "enable": True,
-                    "blacklist": True,
+                    "enable": False,
                     "image": room.mirrored("rocm/amdgpu-driver"),
                     "version": DRIVERS["AMD"],
                     "tolerations": tolerations,
@@ -163,7 +166,13 @@ def _amd(room: Room) -> Object:
                     "enableNodeLabeller": True,
                     "nodeLabellerTolerations": tolerations,
                 },
-                "metricsExporter": {"enable": True, "serviceType": "ClusterIP", "tolerations": tolerations},
+                "metricsExporter": {
+                    "enable": True,
+                    "hostNetwork": True,
+                    "port": room.inventory.ports["dcgm-exporter"],
+                    "serviceType": "ClusterIP",
+                    "tolerations": tolerations,
+                },
             }
         },
     }
@@ -186,7 +195,7 @@ def _network(room: Room) -> Object:
 
 
 def fabric(room: Room) -> list[Object]:
-    """NicClusterPolicy: the driver of the cards and the RDMA resource that pods ask for.
+    """NicClusterPolicy: the RDMA resource that pods ask for; the driver of the cards is the hosts' own.
 
     One resource stands for all cards of the compute network of a node: pods of a gang have whole nodes, and NCCL
     chooses the rail of each GPU by itself. Storage cards are left out by their rate or their link type.
@@ -200,19 +209,11 @@ def fabric(room: Room) -> list[Object]:
     if group.nic_bytes_s in DEVICES:
         chosen["deviceIDs"] = [DEVICES[group.nic_bytes_s]]
     config = {
-        "configList": [{"resourcePrefix": "rdma", "resourceName": "hca", "rdmaHcaMax": _HCA_SHARES, "selectors": chosen}]
+        "configList": [
+            {"resourcePrefix": "rdma", "resourceName": "hca", "rdmaHcaMax": _HCA_SHARES, "selectors": chosen}
+        ]
     }
     spec: Object = {
-        "ofedDriver": {
-            "image": "doca-driver",
-            "repository": repository,
-            "version": _OFED,
-            "upgradePolicy": {
-                "autoUpgrade": True,
-                "maxParallelUpgrades": 1,
-                "drain": {"enable": True, "force": False, "deleteEmptyDir": True, "timeoutSeconds": 3600},
-            },
-        },
         "rdmaSharedDevicePlugin": {
             "image": "k8s-rdma-shared-dev-plugin",
             "repository": repository,
@@ -228,7 +229,10 @@ def fabric(room: Room) -> list[Object]:
 
 
 def _kueue(room: Room, manager: bool) -> Object:
-    """Kueue: two controllers, fair sharing, gangs that start whole or not at all."""
+    """Kueue: two controllers, fair sharing, gangs that start whole or not at all.
+
+    They run in the network of the hosts that the design names, where Prometheus outside the cluster reaches them.
+    """
     restart = max((w.figures.get("restart_overhead_s", 0.0) for w in room.inventory.workloads), default=0.0)
     minutes = max(10, math.ceil(2 * restart / 60))
     excluded = ["rdma/", "ephemeral-storage", "vpc.amazonaws.com/"]
@@ -251,9 +255,7 @@ def _kueue(room: Room, manager: bool) -> Object:
             "blockAdmission": False,
             "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 3600},
         },
-        "integrations": {
-            "frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "pod", "deployment", "statefulset"]
-        },
+        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "pod", "deployment", "statefulset"]},
         "fairSharing": {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]},
         "resources": {"excludeResourcePrefixes": excluded},
         "objectRetentionPolicies": {"workloads": {"afterFinished": "168h0m0s"}},
@@ -275,7 +277,10 @@ def _kueue(room: Room, manager: bool) -> Object:
                 "priorityClassName": "system-cluster-critical",
                 "resources": _sized(room),
             },
-            "nodeSelector": {"node-role.kubernetes.io/control-plane": ""},
+            "hostNetwork": True,
+            "dnsPolicy": "ClusterFirstWithHostNet",
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+            "nodeSelector": {f"{room.domain}/{KUEUE}": "true"},
             "tolerations": _UPPER,
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
         },

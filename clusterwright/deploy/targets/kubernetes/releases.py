@@ -69,14 +69,17 @@ CHARTS: Mapping[str, Chart] = {
     "network-operator": Chart(
         "https://helm.ngc.nvidia.com/nvidia", "network-operator", "26.4.1", "network-operator", -20
     ),
-    "amd-gpu-operator": Chart("https://rocm.github.io/gpu-operator", "gpu-operator-charts", "v1.5.1", "gpu-operator", -20),
+    "amd-gpu-operator": Chart(
+        "https://rocm.github.io/gpu-operator", "gpu-operator-charts", "v1.5.1", "gpu-operator", -20
+    ),
     "jobset": Chart("registry.k8s.io/jobset/charts", "jobset", "0.12.0", "jobset-system", -20),
     "kueue": Chart("registry.k8s.io/kueue/charts", "kueue", "0.19.2", "kueue-system", -10),
 }
 """Charts by the name of their values file."""
 
-DRIVERS: Mapping[str, str] = {"NVIDIA": "580.105.08", "AMD": "30.20.1"}
-"""GPU driver of each vendor that the operators install: a branch of long support, not the chart's newest."""
+DRIVERS: Mapping[str, str] = {"NVIDIA": "580.159.03", "AMD": "30.10.1"}
+"""GPU driver of each vendor: a branch of long support, not the chart's newest. The playbooks install it on the hosts,
+where it is one with the fabric manager and the kernel; the operators leave it alone and would install the same."""
 
 FRAMEWORK_IMAGE = "training/megatron-lm:core-v0.14.0"
 """Image of the training framework below the registry of the cluster."""

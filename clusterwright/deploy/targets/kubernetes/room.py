@@ -1,4 +1,4 @@
-"""What every file of a site is written from: the inventory, its release and its scheduling policy, with the names used."""
+"""What every file of a site is written from: the inventory, its release, its scheduling policy, and the names used."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ RESOURCES = {
 RESERVED = {"cpu": 4, "memory_gib": 16}
 """Of a GPU node for the operating system and the kubelet; ``systemReserved`` of the kubelet."""
 ADD_ONS = {"cpu": 4, "memory_gib": 18}
-"""Of a GPU node for the pods that run on every node (exporter, device plugins, CSI, network) and the eviction margin."""
+"""Of a GPU node for pods that run on every node (exporter, device plugins, CSI, network) and the eviction margin."""
 GIB = 2**30
 TAKEN = ("default", "kube-system", "kube-public", "kube-node-lease", "argocd")
 SYSTEM = {
     "external-secrets": "restricted",
     "gpu-operator": "privileged",
     "jobset-system": "restricted",
-    "kueue-system": "restricted",
+    "kueue-system": "privileged",
     "monitoring": "baseline",
     "network-operator": "privileged",
     "storage": "privileged",
 }
-"""Namespace of the platform -> level of Pod Security; drivers need privileged."""
+"""Namespace of the platform -> level of Pod Security; drivers and what uses the network of hosts need privileged."""
 
 
 def obj(api: str, kind: str, name: str, namespace: str = "", /, **body: Any) -> Object:
@@ -234,8 +234,7 @@ def _policy(inventory: Inventory, site: Site, quotas: Mapping[str, int], limits:
         labels = {f"{domain}/accelerator": group.gpu_type, f"{domain}/role": "compute"}
         flavors.append(Flavor(group.gpu_type, labels, group.gpus * group.count, *per_gpu(group)))
     sizes = {flavor.name: flavor.gpus for flavor in flavors}
-    by_flavor = {flavor.name: {} for flavor in flavors}  # type: dict[str, dict[str, int]]
-    by_flavor |= _dealt(quotas, sizes)
+    by_flavor = _dealt({name: many for name, many in quotas.items() if name}, sizes)
     queues = [
         Queue(
             name=tenant.name,

@@ -36,7 +36,7 @@ def _data(name: str) -> Any:
 @cache
 def kinds() -> Mapping[str, Mapping[str, Any]]:
     """``apiVersion/kind`` -> source, schema, whether it lives in a namespace, file that it is vendored in."""
-    made = {}
+    made: dict[str, Mapping[str, Any]] = {}
     for name, key in (("builtin.json", "kinds"), (CUSTOM, "crds")):
         made |= {kind: {**entry, "file": name} for kind, entry in _data(name)[key].items()}
     return made
@@ -123,9 +123,8 @@ def _plain(value: Any, schema: Schema, at: str) -> Iterator[str]:
             yield f"{at} has {len(value)} characters"
         if "pattern" in schema and not pattern(schema["pattern"]).search(value):
             yield f"{at} is {_shown(value)}, which does not match {schema['pattern']}"
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        if not schema.get("minimum", value) <= value <= schema.get("maximum", value):
-            yield f"{at} is {value}, out of range"
+    elif isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        yield f"{at} is {value}, out of range"
 
 
 _CHART_TYPES: Mapping[str, tuple[type, ...]] = {"bool": (bool,), "int": (int, str), "str": (str, int), "list": (list,)}

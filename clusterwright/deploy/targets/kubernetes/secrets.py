@@ -55,9 +55,7 @@ def external(
     target: Object = {"name": name, "creationPolicy": "Owner"}
     if template:
         target["template"] = dict(template)
-    data = [
-        {"secretKey": key, "remoteRef": {"key": path, "property": part}} for key, (path, part) in keys.items()
-    ]
+    data = [{"secretKey": key, "remoteRef": {"key": path, "property": part}} for key, (path, part) in keys.items()]
     spec = {
         "refreshInterval": "1h0m0s",
         "secretStoreRef": {"kind": "SecretStore", "name": STORE},

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Tenant
-from clusterwright.deploy.targets.kubernetes.room import GIB, Object, Room, obj, short, whole
+from clusterwright.deploy.targets.kubernetes.room import GIB, Object, Room, kustomization, obj, short, whole, written
 from clusterwright.deploy.targets.kubernetes.secrets import external, store
 
-__all__ = ["DRIVERS", "Driver", "claims", "classes", "driver", "scratch_class", "shared_claim"]
+__all__ = ["DRIVERS", "Driver", "claims", "classes", "driver", "files", "scratch_class", "shared_claim"]
 
 NAMESPACE = "storage"
 
@@ -82,6 +83,16 @@ def class_name(tier: Any) -> str:
 def scratch_class(room: Room) -> str:
     """Storage class of node-local scratch, empty without local drives."""
     return "local-nvme" if room.tier("nvme") else ""
+
+
+def files(room: Room) -> Iterator[File]:
+    """``storage/``; after the charts, because its secrets are fetched by External Secrets."""
+    root = f"{room.root}/storage"
+    objects = classes(room)
+    if objects:
+        note = "A class for each storage tier that pods mount, and with which secret its driver works"
+        yield written(f"{root}/classes.yaml", objects, note, f"kubectl apply -k {root}")
+    yield kustomization(root, ["classes.yaml"] if objects else [])
 
 
 def classes(room: Room) -> list[Object]:

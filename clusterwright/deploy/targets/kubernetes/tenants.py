@@ -154,13 +154,14 @@ def _network(room: Room) -> list[Object]:
     watchers: list[Object] = [{"namespaceSelector": {"matchLabels": {named: "monitoring"}}}]
     watchers += [{"ipBlock": {"cidr": f"{address}/32"}} for address in room.addresses("Prometheus")]
     registry = [{"ipBlock": {"cidr": f"{a}/32"}} for a in room.addresses("container registry and CI runner")]
-    inside = [{"podSelector": {}}]
+    inside: list[Object] = [{"podSelector": {}}]
+    metrics = {"port": "metrics", "protocol": "TCP"}
     store = [{"ipBlock": {"cidr": site.networks["storage"].block}}]
     made = [
         _policy("default-deny", ["Ingress", "Egress"]),
         _policy("dns", ["Egress"], egress=[{"to": [system], "ports": dns}]),
         _policy("same-namespace", ["Ingress", "Egress"], ingress=[{"from": inside}], egress=[{"to": inside}]),
-        _policy("monitoring", ["Ingress"], ingress=[{"from": watchers, "ports": [{"port": "metrics", "protocol": "TCP"}]}]),
+        _policy("monitoring", ["Ingress"], ingress=[{"from": watchers, "ports": [metrics]}]),
         _policy("storage", ["Egress"], egress=[{"to": store}]),
     ]
     if registry:

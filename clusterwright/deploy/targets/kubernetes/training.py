@@ -116,7 +116,9 @@ def _topology(room: Room, pods: int) -> dict[str, str]:
     rack, block = room.policy.levels[-2], room.policy.levels[0]
     level = block if sizes else rack
     made = {f"{_KUEUE}/podset-preferred-topology": level}
-    nodes = int(room.inventory.value("server.system_nodes")) if "server.system_nodes" in room.inventory.cluster.frame else 1
+    nodes = (
+        int(room.inventory.value("server.system_nodes")) if "server.system_nodes" in room.inventory.cluster.frame else 1
+    )
     if nodes > 1 and pods % nodes == 0:
         made |= {f"{_KUEUE}/podset-slice-required-topology": rack, f"{_KUEUE}/podset-slice-size": str(nodes)}
     return made
