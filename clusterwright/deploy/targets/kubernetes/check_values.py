@@ -74,7 +74,6 @@ KUBEADM: Mapping[str, Mapping[str, Any]] = {
     "KubeProxyConfiguration": {"mode": "str", "clusterCIDR": "block"},
     "AuthenticationConfiguration": {"jwt": "list", "anonymous": "any"},
     "Policy": {"omitStages": "list", "rules": "list", "omitManagedFields": "bool"},
-    "EncryptionConfiguration": {"resources": "list"},
 }
 """Fields of the files that kubeadm, kubelet, kube-proxy and API server read, and what they hold (their API docs)."""
 _TYPES: Mapping[str, type | tuple[type, ...]] = {"str": str, "list": list, "int": int, "bool": bool}
@@ -82,7 +81,6 @@ _API = {
     "KubeletConfiguration": "kubelet.config.k8s.io/v1beta1",
     "KubeProxyConfiguration": "kubeproxy.config.k8s.io/v1alpha1",
     "AuthenticationConfiguration": "apiserver.config.k8s.io/v1",
-    "EncryptionConfiguration": "apiserver.config.k8s.io/v1",
     "Policy": "audit.k8s.io/v1",
 }
 _CHOICES = {
@@ -127,7 +125,7 @@ def _images(kind: str, body: Mapping[str, Any], found: list[Mapping[str, Any]], 
         for name, part in (body.get("spec") or {}).items():
             if not isinstance(part, Mapping):
                 continue
-            if not str(part.get("repository", registry)).startswith(registry):
+            if not str(part.get("repository", f"{registry}/")).startswith(f"{registry}/"):
                 yield f"{name} comes from {part['repository']}, not from {registry}"
             if isinstance(part.get("config"), str):
                 yield from _json(f"{name}.config", part["config"])
@@ -244,11 +242,6 @@ def _configuration(held: Any, release: Release | None) -> Iterator[str]:
         for rule in held.get("rules") or []:
             if rule.get("level") not in _LEVELS:
                 yield f"audit level {rule.get('level')!r} is not one of {', '.join(_LEVELS)}"
-    if kind == "EncryptionConfiguration":
-        for entry in held.get("resources") or []:
-            for provider in entry.get("providers") or []:
-                if set(provider) - {"kms", "identity"}:
-                    yield f"keys of the provider {', '.join(provider)} would be in the file; only kms refers to them"
 
 
 def _fields(value: Any, known: Mapping[str, Any], at: str) -> Iterator[str]:

@@ -18,7 +18,11 @@ _FOLDER = "/etc/kubernetes"
 
 
 def files(room: Room) -> Iterator[File]:
-    """``kubeadm/``: cluster.yaml, join-CLASS.yaml, authentication.yaml, audit.yaml, encryption.yaml."""
+    """``kubeadm/``: cluster.yaml, join-CLASS.yaml, authentication.yaml, audit-policy.yaml.
+
+    The key of secrets at rest is in none of them: the playbooks write ``encryption.yaml`` on the hosts from the secrets
+    store.
+    """
     root = f"{room.root}/kubeadm"
     first = [_init(room), _cluster(room), _kubelet(room), _proxy(room)]
     note = "kubeadm init on the first control-plane host; the cluster's authority is signed by the site's beforehand"
@@ -28,8 +32,7 @@ def files(room: Room) -> Iterator[File]:
         yield written(f"{root}/join-{name}.yaml", [_join(room, name)], note, "kubeadm join (new nodes only)")
     served = {
         "authentication.yaml": ([_authentication(room)], "Who people are: the identity provider says"),
-        "audit.yaml": ([_audit()], "What the API server writes down"),
-        "encryption.yaml": ([_encryption()], "Secrets at rest, by a key that only the secrets store holds"),
+        "audit-policy.yaml": ([_audit()], "What the API server writes down"),
     }
     for name, (objects, note) in served.items():
         yield written(f"{root}/{name}", objects, note, "restart kube-apiserver, one host after the other")
@@ -64,9 +67,8 @@ def _cluster(room: Room) -> Object:
             "readOnly": True,
             "pathType": "File",
         }
-        for name in ("authentication", "audit", "encryption")
+        for name in ("authentication", "audit-policy", "encryption")
     ]
-    kms = {"name": "kms", "hostPath": "/run/kms", "mountPath": "/run/kms", "pathType": "DirectoryOrCreate"}
     folder = "/var/log/kubernetes"
     logs = {"name": "audit-log", "hostPath": folder, "mountPath": folder, "pathType": "DirectoryOrCreate"}
     server = {
@@ -74,14 +76,14 @@ def _cluster(room: Room) -> Object:
         "extraArgs": _arguments(
             authentication_config=f"{_FOLDER}/authentication.yaml",
             encryption_provider_config=f"{_FOLDER}/encryption.yaml",
-            audit_policy_file=f"{_FOLDER}/audit.yaml",
+            audit_policy_file=f"{_FOLDER}/audit-policy.yaml",
             audit_log_path="/var/log/kubernetes/audit.log",
             audit_log_maxage="30",
             audit_log_maxsize="500",
             enable_admission_plugins="NodeRestriction",
             profiling="false",
         ),
-        "extraVolumes": [*mounted, kms, logs],
+        "extraVolumes": [*mounted, logs],
     }
     etcd = {"extraArgs": _arguments(quota_backend_bytes=str(8 * 2**30), auto_compaction_retention="8")}
     return {
@@ -203,13 +205,4 @@ def _audit() -> Object:
             {"level": "Request", "verbs": ["create", "update", "patch", "delete", "deletecollection"]},
             {"level": "Metadata"},
         ],
-    }
-
-
-def _encryption() -> Object:
-    kms = {"apiVersion": "v2", "name": "vault", "endpoint": "unix:///run/kms/vault.sock", "timeout": "3s"}
-    return {
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "EncryptionConfiguration",
-        "resources": [{"resources": ["secrets"], "providers": [{"kms": kms}, {"identity": {}}]}],
     }

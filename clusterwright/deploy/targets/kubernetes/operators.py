@@ -231,8 +231,11 @@ def fabric(room: Room) -> list[Object]:
 def _kueue(room: Room, manager: bool) -> Object:
     """Kueue: two controllers, fair sharing, gangs that start whole or not at all.
 
-    They run in the network of the hosts that the design names, where Prometheus outside the cluster reaches them.
+    They run in the network of the hosts that the design names, where Prometheus outside the cluster reaches them,
+    unless kube-state-metrics has the port of their probes on the same host.
     """
+    services = room.site.services
+    outside = not set(services.get("Kueue", ())) & set(services.get("kube-state-metrics", ()))
     restart = max((w.figures.get("restart_overhead_s", 0.0) for w in room.inventory.workloads), default=0.0)
     minutes = max(10, math.ceil(2 * restart / 60))
     excluded = ["rdma/", "ephemeral-storage", "vpc.amazonaws.com/"]
@@ -277,8 +280,8 @@ def _kueue(room: Room, manager: bool) -> Object:
                 "priorityClassName": "system-cluster-critical",
                 "resources": _sized(room),
             },
-            "hostNetwork": True,
-            "dnsPolicy": "ClusterFirstWithHostNet",
+            "hostNetwork": outside,
+            "dnsPolicy": "ClusterFirstWithHostNet" if outside else "ClusterFirst",
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
             "nodeSelector": {f"{room.domain}/{KUEUE}": "true"},
             "tolerations": _UPPER,
