@@ -11,7 +11,7 @@ from clusterwright.deploy.targets.kubernetes.releases import RELEASES
 from clusterwright.deploy.targets.kubernetes.schemas import kinds, misfits
 from clusterwright.domains.scheduling.kueue import amount
 
-__all__ = ["run"]
+__all__ = ["quantities", "run"]
 
 _NAME = 253
 _LABEL = 63
@@ -93,7 +93,9 @@ def _object(one: Built, release: str) -> Iterator[str]:
     body = {key: value for key, value in one.body.items() if key not in ("apiVersion", "kind", "metadata")}
     yield from (f"{title}: {what}" for what in misfits(body, known["schema"], ""))
     yield from (f"{title}: {what}" for what in _metadata(one.body.get("metadata")))
-    yield from (f"{title}: {what}" for what in _quantities(one.body, ""))
+    yield from (f"{title}: {what}" for what in quantities(one.body, ""))
+    if one.kind != "ConfigMap":
+        yield from (f"{title}: {what}" for what in _choices(body, ""))
     if one.kind == "Secret" or _literal(one):
         yield f"{title} holds a secret; only references may be written"
 
@@ -112,11 +114,11 @@ def _metadata(metadata: Any) -> Iterator[str]:
             yield f"metadata has no key {key!r}"
 
 
-def _quantities(value: Any, at: str) -> Iterator[str]:
+def quantities(value: Any, at: str) -> Iterator[str]:
     """Resource lists wherever they are: requests, limits, hard, capacity, default, max."""
     if isinstance(value, list):
         for i, one in enumerate(value):
-            yield from _quantities(one, f"{at}[{i}]")
+            yield from quantities(one, f"{at}[{i}]")
     if not isinstance(value, dict):
         return
     for key, one in value.items():
@@ -129,9 +131,46 @@ def _quantities(value: Any, at: str) -> Iterator[str]:
                 except ValueError as error:
                     yield f"{place}.{name}: {error}"
         else:
-            yield from _quantities(one, place)
+            yield from quantities(one, place)
 
 
+def _choices(value: Any, at: str) -> Iterator[str]:
+    """Texts of which the API server knows a few, wherever they are; the schemas of built-in kinds do not list them."""
+    if isinstance(value, list):
+        for i, one in enumerate(value):
+            yield from _choices(one, f"{at}[{i}]")
+    if not isinstance(value, dict):
+        return
+    for key, one in value.items():
+        place = f"{at}.{key}" if at else str(key)
+        known = CHOICES.get(str(key))
+        if known is None:
+            yield from _choices(one, place)
+        else:
+            said = one if isinstance(one, list) else [] if isinstance(one, dict) else [one]
+            yield from (f"{place} is {text!r}, not one of {', '.join(known)}" for text in said if text not in known)
+
+
+CHOICES = {
+    "failurePolicy": ("Fail", "Ignore"),
+    "validationActions": ("Deny", "Warn", "Audit"),
+    "reinvocationPolicy": ("Never", "IfNeeded"),
+    "operations": ("CREATE", "UPDATE", "DELETE", "CONNECT", "*"),
+    "policyTypes": ("Ingress", "Egress"),
+    "protocol": ("TCP", "UDP", "SCTP"),
+    "accessModes": ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
+    "reclaimPolicy": ("Delete", "Retain"),
+    "persistentVolumeReclaimPolicy": ("Delete", "Retain"),
+    "volumeBindingMode": ("Immediate", "WaitForFirstConsumer"),
+    "preemptionPolicy": ("Never", "PreemptLowerPriority"),
+    "unhealthyPodEvictionPolicy": ("IfHealthyBudget", "AlwaysAllow"),
+    "completionMode": ("Indexed", "NonIndexed"),
+    "restartPolicy": ("Never", "OnFailure"),
+    "dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+    "medium": ("", "Memory"),
+    "effect": ("NoSchedule", "PreferNoSchedule", "NoExecute"),
+}
+"""Key -> what may stand there; failurePolicy of a JobSet is a mapping and is left to its schema."""
 _LISTS = ("requests", "limits", "hard", "capacity", "default", "defaultRequest", "max")
 
 

@@ -143,6 +143,8 @@ def _fits(pod: Mapping[str, Any], policy: Policy, each: int) -> Iterator[str]:
         for name, quantity in asked.items():
             if amount(limits.get(name, quantity)) < amount(quantity):
                 yield f"requests {quantity} of {name}, above its limit"
+            if "/" in name and amount(limits.get(name, 0)) != amount(quantity):
+                yield f"requests {quantity} of {name}, its limit is {limits.get(name)}; devices are not shared"
         for name in (policy.resource, "cpu", "memory"):
             if name not in asked:
                 yield f"does not request {name}"

@@ -10,16 +10,24 @@ from typing import Any
 
 import yaml
 
+from clusterwright.deploy.targets.kubernetes.check_objects import quantities
 from clusterwright.deploy.targets.kubernetes.check_references import pods
 from clusterwright.deploy.targets.kubernetes.reading import Reading
 from clusterwright.deploy.targets.kubernetes.releases import CHARTS, RELEASES, Release
-from clusterwright.deploy.targets.kubernetes.schemas import chart_keys, strange_keys
+from clusterwright.deploy.targets.kubernetes.schemas import chart_keys, kinds, misfits, strange_keys
 from clusterwright.deploy.text import load_yaml
 
 __all__ = ["KUBEADM", "kueue_configuration", "run"]
 
 _NODE = {"name": "str", "criSocket": "str", "taints": "list", "kubeletExtraArgs": "list", "imagePullPolicy": "str"}
 _PART = {"extraArgs": "list", "extraVolumes": "list", "extraEnvs": "list"}
+_CLAIM = {"claim": "str", "prefix": "str", "expression": "str"}
+_JWT = {
+    "issuer": {"url": "https", "audiences": "list", "discoveryURL": "https", "audienceMatchPolicy": "str"},
+    "claimMappings": {"username": _CLAIM, "groups": _CLAIM, "uid": _CLAIM, "extra": "list"},
+    "claimValidationRules": "list",
+    "userValidationRules": "list",
+}
 _ENDPOINT = {"advertiseAddress": "str", "bindPort": "port"}
 KUBEADM: Mapping[str, Mapping[str, Any]] = {
     "InitConfiguration": {
@@ -72,7 +80,7 @@ KUBEADM: Mapping[str, Mapping[str, Any]] = {
         "port": "port",
     },
     "KubeProxyConfiguration": {"mode": "str", "clusterCIDR": "block"},
-    "AuthenticationConfiguration": {"jwt": "list", "anonymous": "any"},
+    "AuthenticationConfiguration": {"jwt": [_JWT], "anonymous": "any"},
     "Policy": {"omitStages": "list", "rules": "list", "omitManagedFields": "bool"},
 }
 """Fields of the files that kubeadm, kubelet, kube-proxy and API server read, and what they hold (their API docs)."""
@@ -88,6 +96,7 @@ _CHOICES = {
     "cpuManagerPolicy": ("none", "static"),
     "topologyManagerPolicy": ("none", "best-effort", "restricted", "single-numa-node"),
     "mode": ("iptables", "ipvs", "nftables"),
+    "omitStages": ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"),
 }
 _LEVELS = ("None", "Metadata", "Request", "RequestResponse")
 _DURATION = re.compile(r"(\d+(\.\d+)?(h|m|s|ms))+")
@@ -152,6 +161,10 @@ def _values(path: str, values: Any, registry: str) -> Iterator[str]:
         return
     yield from strange_keys(values, chart_keys(name))
     yield from _repositories(values, "", registry)
+    yield from quantities(values, "")
+    if name == "amd-gpu-operator":
+        schema = kinds()["amd.com/v1alpha1/DeviceConfig"]["schema"]["properties"]["spec"]
+        yield from misfits((values.get("deviceConfig") or {}).get("spec"), schema, "deviceConfig.spec")
     if name == "kueue":
         yield from _kueue(kueue_configuration(values))
     if name == "gpu-operator":
@@ -255,6 +268,12 @@ def _fields(value: Any, known: Mapping[str, Any], at: str) -> Iterator[str]:
             yield f"no field {place}"
         elif isinstance(wanted, Mapping):
             yield from _fields(one, wanted, place)
+        elif isinstance(wanted, list):
+            if not isinstance(one, list):
+                yield f"{place} is no list"
+                continue
+            for i, entry in enumerate(one):
+                yield from _fields(entry, wanted[0], f"{place}[{i}]")
         else:
             yield from _field(one, str(wanted), place, str(key))
 
@@ -262,8 +281,10 @@ def _fields(value: Any, known: Mapping[str, Any], at: str) -> Iterator[str]:
 def _field(value: Any, wanted: str, place: str, key: str) -> Iterator[str]:
     if wanted in _TYPES and (not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted == "int")):
         yield f"{place} is {value!r}, not of type {wanted}"
-    elif key in _CHOICES and value not in _CHOICES[key]:
+    elif key in _CHOICES and not set(value if isinstance(value, list) else [value]) <= set(_CHOICES[key]):
         yield f"{place} is {value!r}, not one of {', '.join(_CHOICES[key])}"
+    elif wanted == "https" and not str(value).startswith("https://"):
+        yield f"{place} is {value!r}, no address over TLS"
     elif wanted == "port" and not (isinstance(value, int) and 0 < value < 65536):
         yield f"{place} is {value!r}, no port"
     elif wanted == "count" and not (isinstance(value, int) and value > 0):

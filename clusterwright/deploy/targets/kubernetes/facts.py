@@ -29,7 +29,7 @@ def facts(folder: Folder) -> Iterator[Fact]:
 def _nodes(reading: Reading, site: str) -> Iterator[Fact]:
     path = f"kubernetes/{site}/nodes/nodes.csv"
     for row in rows(reading, site):
-        if set(row) < {"node", "group", "rack", "block", "gpus"}:
+        if not {"node", "group", "rack", "block", "gpus"} <= set(row):
             return
         yield Fact("node.group", row["node"], row["group"], path)
         yield Fact("node.rack", row["node"], row["rack"], path)
@@ -70,6 +70,9 @@ def _helm(reading: Reading, path: str) -> Iterator[Fact]:
         for entry in (values.get("dcgmExporter") or {}).get("env") or []:
             if entry.get("name") == "DCGM_EXPORTER_LISTEN":
                 yield Fact("service.port", "dcgm-exporter", _port(entry.get("value")), path)
+    if path.endswith("/amd-gpu-operator.yaml"):
+        spec = (values.get("deviceConfig") or {}).get("spec") or {}
+        yield Fact("service.port", "dcgm-exporter", (spec.get("metricsExporter") or {}).get("port"), path)
 
 
 def _kubeadm(reading: Reading, path: str) -> Iterator[Fact]:
@@ -86,9 +89,9 @@ def _objects(reading: Reading, site: str) -> Iterator[Fact]:
         if one.kind == "SecretStore":
             yield Fact("service.port", "vault", _port(_server(one.spec)), one.file)
         if one.kind == "NetworkPolicy" and one.name in ("dns", "registry"):
-            for rule in one.spec.get("egress") or []:
-                for port in rule.get("ports") or []:
-                    yield Fact("service.port", one.name, port.get("port"), one.file)
+            ports = {port.get("port") for rule in one.spec.get("egress") or [] for port in rule.get("ports") or []}
+            value = ports.pop() if len(ports) == 1 else sorted(map(str, ports))
+            yield Fact("service.port", one.name, value, one.file)
 
 
 def _server(spec: Mapping[str, Any]) -> object:
