@@ -1,7 +1,7 @@
 """Scheduling policy as Kueue keeps it: quotas, borrowing, shares, priorities, preemption and topology in one object.
 
-:func:`write` gives the objects of API version ``kueue.x-k8s.io/v1beta2`` and :func:`read` the policy that objects say,
-so that what is deployed and what is simulated are the same thing.
+:func:`write_policy` gives the objects of API version ``kueue.x-k8s.io/v1beta2`` and :func:`read_policy` the policy that
+objects say, so that what is deployed and what is simulated are the same thing.
 """
 
 from __future__ import annotations
@@ -12,9 +12,20 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["API", "PRIORITIES", "Flavor", "Policy", "Queue", "amount", "parts", "read", "write"]
+__all__ = [
+    "KUEUE_API",
+    "PRIORITIES",
+    "PRIORITY_LABEL",
+    "Flavor",
+    "Policy",
+    "Queue",
+    "amount",
+    "parts",
+    "read_policy",
+    "write_policy",
+]
 
-API = "kueue.x-k8s.io/v1beta2"
+KUEUE_API = "kueue.x-k8s.io/v1beta2"
 PRIORITIES = {"low": 1000, "normal": 2000, "high": 3000}
 """Value of each class; a larger one preempts a smaller one."""
 Object = dict[str, Any]
@@ -122,10 +133,10 @@ class Policy:
 
 
 def _object(kind: str, name: str, **body: Any) -> Object:
-    return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, **body}
+    return {"apiVersion": KUEUE_API, "kind": kind, "metadata": {"name": name}, **body}
 
 
-def write(policy: Policy) -> list[Object]:
+def write_policy(policy: Policy) -> list[Object]:
     """The objects of a policy: topology, flavors, cohort, queues and priority classes, in the order of need."""
     made: list[Object] = []
     if policy.levels:
@@ -194,7 +205,7 @@ def _weight(weight: float) -> str:
     return f"{weight:f}".rstrip("0") if weight >= 1e-6 else f"{weight:g}"
 
 
-def read(objects: Iterable[Mapping[str, Any]]) -> Policy:
+def read_policy(objects: Iterable[Mapping[str, Any]]) -> Policy:
     """The policy that objects say; objects of other kinds are passed over.
 
     Raises:

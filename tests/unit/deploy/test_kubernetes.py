@@ -18,7 +18,7 @@ from clusterwright.deploy import Bundle, verify
 from clusterwright.deploy.bundle import Folder
 from clusterwright.deploy.judges import kubernetes as judges
 from clusterwright.deploy.targets.kubernetes.facts import facts
-from clusterwright.domains.scheduling.kueue import read
+from clusterwright.domains.scheduling import read_policy
 from clusterwright.errors import InputError
 from clusterwright.spec import KUBERNETES_VERSIONS
 from tests.unit.deploy.conftest import TENANTS, _designed
@@ -67,7 +67,7 @@ def every(bundle: Bundle, part: str) -> Iterator[Any]:
 
 
 def test_quotas_limits_and_weights_are_the_tenants(shared: Cluster, render_of: Render) -> None:
-    policy = read(objects(render_of(shared, "kubernetes"), "kubernetes/virginia/queues/policy.yaml"))
+    policy = read_policy(objects(render_of(shared, "kubernetes"), "kubernetes/virginia/queues/policy.yaml"))
     said = {q.name: (q.quota["a100"], q.limit["a100"], q.weight, q.priority) for q in policy.queues}
     assert said == {
         "research": (512, 1024, 2.0, "normal"),
@@ -82,7 +82,7 @@ def test_quotas_of_all_sites_are_those_of_the_tenants_and_no_gpu_is_promised_twi
     fleet: Cluster, render_of: Render
 ) -> None:
     bundle = render_of(fleet, "kubernetes")
-    by_site = {s: read(objects(bundle, f"kubernetes/{s}/queues/policy.yaml")) for s in ("campus", "oslo-2")}
+    by_site = {s: read_policy(objects(bundle, f"kubernetes/{s}/queues/policy.yaml")) for s in ("campus", "oslo-2")}
     totals = {
         name: sum(q.quota["a100"] for p in by_site.values() for q in p.queues if q.name == name)
         for name in ("research", "prod")
@@ -101,7 +101,7 @@ def test_the_first_site_manages_the_others_and_is_not_its_own_worker(fleet: Clus
     queue = one(bundle, path, "ClusterQueue", "research-fleet")["spec"]
     assert queue["admissionChecksStrategy"]["admissionChecks"] == [{"name": "other-sites"}]
     assert queue["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "research"}
-    own = read(objects(bundle, "kubernetes/oslo-2/queues/policy.yaml"))
+    own = read_policy(objects(bundle, "kubernetes/oslo-2/queues/policy.yaml"))
     theirs = sum(q.quota["a100"] for q in own.queues if q.name == "research")
     assert queue["resourceGroups"][0]["flavors"][0]["resources"][0]["nominalQuota"] == theirs
     assert "kubernetes/oslo-2/queues/fleet.yaml" not in bundle.files

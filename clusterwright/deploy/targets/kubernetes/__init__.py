@@ -9,7 +9,7 @@ from clusterwright.deploy.inventory import Inventory
 from clusterwright.deploy.targets import Target
 from clusterwright.deploy.targets.kubernetes import (
     argocd,
-    base,
+    foundation,
     kubeadm,
     monitoring,
     nodes,
@@ -34,7 +34,7 @@ def _files(inventory: Inventory) -> Iterator[File]:
         others = [other for other in made if other is not room]
         listed = ["base", "storage", "queues", "tenants", "monitoring", *(["fabric"] if operators.fabric(room) else [])]
         yield kustomization(room.root, listed)
-        yield from base.files(room)
+        yield from foundation.files(room)
         yield from storage.files(room)
         yield from kubeadm.files(room)
         yield from nodes.files(room)

@@ -9,7 +9,7 @@ from typing import Any
 from clusterwright.deploy.targets.kubernetes.reading import Built, Reading, built
 from clusterwright.deploy.targets.kubernetes.releases import RELEASES
 from clusterwright.deploy.targets.kubernetes.schemas import kinds, misfits
-from clusterwright.domains.scheduling.kueue import amount
+from clusterwright.domains.scheduling import amount
 
 __all__ = ["quantities", "run"]
 

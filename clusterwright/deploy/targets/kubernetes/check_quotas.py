@@ -12,7 +12,7 @@ from typing import Any
 from clusterwright.deploy.targets.kubernetes.check_references import pods
 from clusterwright.deploy.targets.kubernetes.reading import Built, Reading
 from clusterwright.deploy.targets.kubernetes.training import PLAN
-from clusterwright.domains.scheduling.kueue import PRIORITIES, Policy, amount, read
+from clusterwright.domains.scheduling import PRIORITIES, Policy, amount, read_policy
 
 __all__ = ["gpus_of", "policies", "rows", "run"]
 
@@ -38,7 +38,7 @@ def policies(reading: Reading) -> dict[str, Policy]:
     for site in reading.sites:
         path = f"kubernetes/{site}/queues/policy.yaml"
         try:
-            made[site] = read(reading.documents.get(path, []))
+            made[site] = read_policy(reading.documents.get(path, []))
         except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
             reading.say(path, f"is no policy: {type(error).__name__}: {error}"[:160])
     return made

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from clusterwright.deploy.targets.kubernetes.reading import Built, Reading
-from clusterwright.domains.scheduling.kueue import PRIORITY_LABEL
+from clusterwright.domains.scheduling import PRIORITY_LABEL
 
 __all__ = ["run"]
 

@@ -18,7 +18,7 @@ KUEUE = "kueue"
 """Label of the hosts that the design gives to Kueue."""
 _QUEUES = "-queues"
 COLUMNS = ("node", "class", "group", "rack", "block", "gpus")
-AFTER = "ansible-playbook kubernetes.yml --tags labels"
+AFTER = "ansible-playbook site.yml --tags labels"
 
 
 def control_plane(room: Room) -> list[Host]:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.targets.kubernetes.room import Object, Room, kustomization, obj, short, written
-from clusterwright.domains.scheduling import kueue
-from clusterwright.domains.scheduling.kueue import Flavor, Policy, Queue
+from clusterwright.domains.scheduling import KUEUE_API, Flavor, Policy, Queue, write_policy
 
 __all__ = ["CHECK", "files", "fleet", "fleet_queue"]
 
@@ -54,10 +53,10 @@ def files(room: Room, others: list[Room]) -> Iterator[File]:
     """``queues/``: policy.yaml, and fleet.yaml on the manager."""
     root, listed = f"{room.root}/queues", ["policy.yaml"]
     note = "Quotas in GPUs, borrowing, fair sharing, preemption, topology; spares are in no quota"
-    yield written(f"{root}/policy.yaml", kueue.write(room.policy), note, f"kubectl apply -k {root}")
+    yield written(f"{root}/policy.yaml", write_policy(room.policy), note, f"kubectl apply -k {root}")
     if room.first and others:
         listed.append("fleet.yaml")
-        objects = [*_multi(others), *kueue.write(fleet(room, others)), *_secrets(room, others)]
+        objects = [*_multi(others), *write_policy(fleet(room, others)), *_secrets(room, others)]
         note = "Work that the other sites run: this site is the manager, they are its workers"
         yield written(f"{root}/fleet.yaml", objects, note, f"kubectl apply -k {root}")
     yield kustomization(root, listed)
@@ -67,12 +66,12 @@ def _multi(others: list[Room]) -> list[Object]:
     names = [other.site.name for other in others]
     parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": CHECK}
     made = [
-        obj(kueue.API, "AdmissionCheck", CHECK, spec={"controllerName": CONTROLLER, "parameters": parameters}),
-        obj(kueue.API, "MultiKueueConfig", CHECK, spec={"clusters": names}),
+        obj(KUEUE_API, "AdmissionCheck", CHECK, spec={"controllerName": CONTROLLER, "parameters": parameters}),
+        obj(KUEUE_API, "MultiKueueConfig", CHECK, spec={"clusters": names}),
     ]
     for name in names:
         where = {"kubeConfig": {"locationType": "Secret", "location": f"kubeconfig-{name}"}}
-        made.append(obj(kueue.API, "MultiKueueCluster", name, spec={"clusterSource": where}))
+        made.append(obj(KUEUE_API, "MultiKueueCluster", name, spec={"clusterSource": where}))
     return made
 
 

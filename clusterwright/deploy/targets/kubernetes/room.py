@@ -12,7 +12,7 @@ from clusterwright.deploy.codes import FINDINGS
 from clusterwright.deploy.inventory import Group, Inventory, Site, Tenant
 from clusterwright.deploy.targets.kubernetes.releases import RELEASES, Release
 from clusterwright.deploy.text import as_yaml
-from clusterwright.domains.scheduling.kueue import Flavor, Policy, Queue, parts
+from clusterwright.domains.scheduling import Flavor, Policy, Queue, parts
 from clusterwright.errors import InputError
 
 __all__ = ["ADD_ONS", "RESERVED", "Object", "Room", "kustomization", "obj", "rooms", "short", "whole", "written"]

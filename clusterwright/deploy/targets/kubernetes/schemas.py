@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from clusterwright.domains.scheduling.kueue import amount
+from clusterwright.domains.scheduling import amount
 
 __all__ = ["CUSTOM", "chart_keys", "kinds", "misfits", "pattern", "strange_keys"]
 

@@ -13,7 +13,7 @@ from clusterwright.deploy.targets.kubernetes import storage
 from clusterwright.deploy.targets.kubernetes.queues import fleet_queue
 from clusterwright.deploy.targets.kubernetes.room import Object, Room, kustomization, obj, per_gpu, written
 from clusterwright.deploy.targets.kubernetes.secrets import external, store
-from clusterwright.domains.scheduling import kueue
+from clusterwright.domains.scheduling import KUEUE_API
 
 __all__ = ["ACCOUNT", "PULL", "QUEUE", "ROLES", "files", "level"]
 
@@ -76,9 +76,9 @@ def _namespace(room: Room, tenant: Tenant) -> Object:
 
 
 def _queues(room: Room, tenant: Tenant, fleet: bool) -> list[Object]:
-    made = [obj(kueue.API, "LocalQueue", QUEUE, tenant.name, spec={"clusterQueue": tenant.name})]
+    made = [obj(KUEUE_API, "LocalQueue", QUEUE, tenant.name, spec={"clusterQueue": tenant.name})]
     if fleet:
-        made.append(obj(kueue.API, "LocalQueue", "fleet", tenant.name, spec={"clusterQueue": fleet_queue(tenant.name)}))
+        made.append(obj(KUEUE_API, "LocalQueue", "fleet", tenant.name, spec={"clusterQueue": fleet_queue(tenant.name)}))
     return made
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Group, Tenant, Workload
 from clusterwright.deploy.targets.kubernetes import storage
-from clusterwright.deploy.targets.kubernetes.base import PREFIX
+from clusterwright.deploy.targets.kubernetes.foundation import PREFIX
 from clusterwright.deploy.targets.kubernetes.releases import FRAMEWORK_IMAGE
 from clusterwright.deploy.targets.kubernetes.room import GIB, Object, Room, kustomization, obj, per_gpu, short, written
 from clusterwright.deploy.targets.kubernetes.tenants import ACCOUNT, QUEUE
-from clusterwright.domains.scheduling.kueue import PRIORITY_LABEL
+from clusterwright.domains.scheduling import PRIORITY_LABEL
 
 __all__ = ["API", "PLAN", "RDMA", "TITLE", "files", "shape"]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.domains.scheduling.kueue import Flavor, Policy, Queue, amount, parts, read, write
+from clusterwright.domains.scheduling import Flavor, Policy, Queue, amount, parts, read_policy, write_policy
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def policies(draw: st.DrawFn) -> Policy:
 
 @given(policies())
 def test_what_is_written_is_read_back(policy: Policy) -> None:
-    assert read(write(policy)) == policy
+    assert read_policy(write_policy(policy)) == policy
 
 
 def test_borrowing_is_the_limit_less_the_quota_and_cpu_goes_with_the_gpus() -> None:
     flavor = Flavor("h100", {"example.org/gpu": "h100"}, 512, 14, 200)
     queue = Queue("research", {"h100": 512}, {"h100": 800}, 2.0, "high")
-    made = {one["kind"]: one for one in write(Policy("all", "nvidia.com/gpu", (flavor,), (queue,)))}
+    made = {one["kind"]: one for one in write_policy(Policy("all", "nvidia.com/gpu", (flavor,), (queue,)))}
     resources = made["ClusterQueue"]["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
     assert resources == [
         {"name": "nvidia.com/gpu", "nominalQuota": 512, "borrowingLimit": 288},
@@ -85,7 +85,7 @@ def test_borrowing_is_the_limit_less_the_quota_and_cpu_goes_with_the_gpus() -> N
 
 def test_a_policy_of_two_cohorts_is_refused() -> None:
     flavor = Flavor("h100", {"example.org/gpu": "h100"}, 8, 1, 1)
-    one = write(Policy("a", "nvidia.com/gpu", (flavor,), (Queue("x", {"h100": 4}, {"h100": 4}, 1.0, "low"),)))
-    two = write(Policy("b", "nvidia.com/gpu", (flavor,), (Queue("y", {"h100": 4}, {"h100": 4}, 1.0, "low"),)))
+    one = write_policy(Policy("a", "nvidia.com/gpu", (flavor,), (Queue("x", {"h100": 4}, {"h100": 4}, 1.0, "low"),)))
+    two = write_policy(Policy("b", "nvidia.com/gpu", (flavor,), (Queue("y", {"h100": 4}, {"h100": 4}, 1.0, "low"),)))
     with pytest.raises(ValueError, match="too many values"):
-        read([*one, *two])
+        read_policy([*one, *two])

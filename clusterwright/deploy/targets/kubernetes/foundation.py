@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.targets.kubernetes.room import SYSTEM, Object, Room, kustomization, obj, written
-from clusterwright.domains.scheduling.kueue import PRIORITIES, PRIORITY_LABEL
+from clusterwright.domains.scheduling import PRIORITIES, PRIORITY_LABEL
 
 __all__ = ["PREFIX", "files"]
 
