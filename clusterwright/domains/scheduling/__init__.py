@@ -8,12 +8,39 @@ from clusterwright.domains.scheduling import servers
 from clusterwright.domains.scheduling.choice import choose_scheduler, options
 from clusterwright.domains.scheduling.components import fill_services
 from clusterwright.domains.scheduling.findings import FINDINGS
+from clusterwright.domains.scheduling.kueue import (
+    KUEUE_API,
+    PRIORITIES,
+    PRIORITY_LABEL,
+    Flavor,
+    Policy,
+    Queue,
+    amount,
+    parts,
+    read_policy,
+    write_policy,
+)
 from clusterwright.domains.scheduling.sizing import size
 from clusterwright.domains.scheduling.telling import fill_nodes, say
 from clusterwright.domains.scheduling.tenants import fill_tenants
 from clusterwright.spec import Spec
 
-__all__ = ["FINDINGS", "LAWS", "apply", "size"]
+__all__ = [
+    "FINDINGS",
+    "KUEUE_API",
+    "LAWS",
+    "PRIORITIES",
+    "PRIORITY_LABEL",
+    "Flavor",
+    "Policy",
+    "Queue",
+    "amount",
+    "apply",
+    "parts",
+    "read_policy",
+    "size",
+    "write_policy",
+]
 
 LAWS = laws(
     servers.role_servers,

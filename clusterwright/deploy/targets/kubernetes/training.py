@@ -1,0 +1,226 @@
+"""JobSets: each planned training run as a gang of pods, with the plan that the design chose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from clusterwright.deploy.bundle import File
+from clusterwright.deploy.inventory import Group, Tenant, Workload
+from clusterwright.deploy.targets.kubernetes import storage
+from clusterwright.deploy.targets.kubernetes.foundation import PREFIX
+from clusterwright.deploy.targets.kubernetes.releases import FRAMEWORK_IMAGE
+from clusterwright.deploy.targets.kubernetes.room import GIB, Object, Room, kustomization, obj, per_gpu, short, written
+from clusterwright.deploy.targets.kubernetes.tenants import ACCOUNT, QUEUE
+from clusterwright.domains.scheduling import PRIORITY_LABEL
+
+__all__ = ["API", "PLAN", "RDMA", "TITLE", "files", "shape"]
+
+API = "jobset.x-k8s.io/v1alpha2"
+TITLE = "workers"
+RDMA = {"infiniband": "rdma/hca", "roce": "rdma/hca", "efa": "vpc.amazonaws.com/efa"}
+"""Transport -> the resource with which a pod gets the network cards of its node."""
+RENDEZVOUS_PORT = 29500
+_RANK = "metadata.labels['batch.kubernetes.io/job-completion-index']"
+_KUEUE = "kueue.x-k8s.io"
+PLAN = "/plan"
+"""Ends the annotation with the parallelism of a run: ``tp=4,pp=4,dp=64,cp=1,ep=1``."""
+_SIGMAS = 4
+_NAME = 63 - len(f"-{TITLE}-0-99999")
+
+
+def shape(workload: Workload, group: Group) -> tuple[int, int]:
+    """Pods and GPUs of each: whole nodes where the plan fills them, else the largest equal parts."""
+    most = min(group.gpus, workload.gpus)
+    each = next(n for n in range(most, 0, -1) if workload.gpus % n == 0)
+    return workload.gpus // each, each
+
+
+def files(rooms: list[Room]) -> Iterator[File]:
+    """``training/`` of each site: a workload runs at the first site that has its GPUs."""
+    placed: dict[str, list[Workload]] = {room.site.name: [] for room in rooms}
+    for workload in rooms[0].inventory.workloads:
+        able = [room for room in rooms if room.gpus >= workload.gpus] or [max(rooms, key=lambda r: r.gpus)]
+        placed[able[0].site.name].append(workload)
+    for room in rooms:
+        listed = []
+        for workload in placed[room.site.name]:
+            owner = _owner(room)
+            listed.append(f"{workload.name}.yaml")
+            note = f"Training run {workload.name} of tenant {owner.name}; started by hand, not by Argo CD"
+            path = f"{room.root}/training/{workload.name}.yaml"
+            yield written(path, _objects(room, workload, owner), note, f"kubectl apply -f {path}")
+        yield kustomization(f"{room.root}/training", listed)
+
+
+def _owner(room: Room) -> Tenant:
+    """The tenant that runs what the spec plans: the one that may use most GPUs, of equal ones that which owns most."""
+    return max(room.inventory.tenants, key=lambda t: (room.limit(t), room.quota(t)))
+
+
+def _objects(room: Room, workload: Workload, owner: Tenant) -> list[Object]:
+    pods, _ = shape(workload, room.computing[0])
+    name = short(workload.name, _NAME)
+    labels = {f"{_KUEUE}/queue-name": QUEUE, PRIORITY_LABEL: owner.priority}
+    plan = ",".join(f"{axis}={workload.plan[axis]}" for axis in ("tp", "pp", "dp", "cp", "ep"))
+    noted = {f"{room.domain}{PLAN}": plan, f"{room.domain}/model": workload.model}
+    spec = _spec(room, workload, owner, name)
+    made = [obj(API, "JobSet", name, owner.name, labels=labels, annotations=noted, spec=spec)]
+    selector = {"matchLabels": {"jobset.sigs.k8s.io/jobset-name": name}}
+    budget = {"minAvailable": pods, "selector": selector, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
+    made.append(obj("policy/v1", "PodDisruptionBudget", short(f"{name}-gang", 63), owner.name, spec=budget))
+    return made
+
+
+def _spec(room: Room, workload: Workload, owner: Tenant, name: str) -> Object:
+    pods, _ = shape(workload, room.computing[0])
+    disrupted = {"type": "DisruptionTarget", "status": "True"}
+    job = {
+        "parallelism": pods,
+        "completions": pods,
+        "completionMode": "Indexed",
+        "backoffLimit": 0,
+        "podFailurePolicy": {"rules": [{"action": "FailJob", "onPodConditions": [disrupted]}]},
+        "template": {"metadata": {"annotations": _topology(room, pods)}, "spec": _pod(room, workload, owner, name)},
+    }
+    return {
+        "failurePolicy": {
+            "maxRestarts": _restarts(workload),
+            "restartStrategy": "BlockingRecreate",
+            "rules": [
+                {
+                    "name": "drained",
+                    "action": "RestartJobSetAndIgnoreMaxRestarts",
+                    "onJobFailureReasons": ["PodFailurePolicy"],
+                }
+            ],
+        },
+        "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+        "successPolicy": {"operator": "All"},
+        "ttlSecondsAfterFinished": 7 * 86400,
+        "replicatedJobs": [{"name": TITLE, "replicas": 1, "template": {"spec": job}}],
+    }
+
+
+def _restarts(workload: Workload) -> int:
+    """Restarts that a healthy run needs at most: interruptions that the design expects and four standard deviations
+    of a Poisson count; more means that something else is wrong."""
+    expected = workload.figures.get("expected_interruptions", 0.0)
+    return math.ceil(expected + _SIGMAS * math.sqrt(expected)) + 3
+
+
+def _topology(room: Room, pods: int) -> dict[str, str]:
+    """As close as possible: below the same leaf switches where the gang fits there. A scale-up domain of several nodes
+    is asked for in whole domains, which are racks."""
+    sizes = [len(unit.hosts) for unit in room.inventory.units if unit.site == room.site.name]
+    rack, block = room.policy.levels[-2], room.policy.levels[0]
+    level = block if sizes else rack
+    made = {f"{_KUEUE}/podset-preferred-topology": level}
+    nodes = (
+        int(room.inventory.value("server.system_nodes")) if "server.system_nodes" in room.inventory.cluster.frame else 1
+    )
+    if nodes > 1 and pods % nodes == 0:
+        made |= {f"{_KUEUE}/podset-slice-required-topology": rack, f"{_KUEUE}/podset-slice-size": str(nodes)}
+    return made
+
+
+def _pod(room: Room, workload: Workload, owner: Tenant, name: str) -> Object:
+    group = room.computing[0]
+    _, gpus = shape(workload, group)
+    cpu, memory = per_gpu(group)
+    resources = {"cpu": str(cpu * gpus), "memory": f"{memory * gpus}Gi", room.resource: str(gpus)}
+    if room.transport in RDMA:
+        resources[RDMA[room.transport]] = str(group.nics) if room.transport == "efa" else "1"
+    claim = storage.shared_claim(room)
+    volumes: list[Object] = [
+        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(memory * gpus // 8, 1)}Gi"}},
+        {"name": claim, "persistentVolumeClaim": {"claimName": claim}},
+    ]
+    mounts = [{"name": "shm", "mountPath": "/dev/shm"}, {"name": claim, "mountPath": "/workspace"}]  # noqa: S108
+    local = storage.scratch_class(room)
+    if local and claim != "scratch":
+        volumes.append({"name": "cache", "ephemeral": {"volumeClaimTemplate": {"spec": _cache(group, gpus, local)}}})
+        mounts.append({"name": "cache", "mountPath": "/cache"})
+    container = {
+        "name": "trainer",
+        "image": f"{room.inventory.settings.registry}/{FRAMEWORK_IMAGE}",
+        "command": ["torchrun"],
+        "args": _arguments(room, workload, name),
+        "env": _environment(room),
+        "ports": [{"name": "rendezvous", "containerPort": RENDEZVOUS_PORT}],
+        "resources": {"requests": resources, "limits": resources},
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": mounts,
+    }
+    made: Object = {
+        "restartPolicy": "Never",
+        "serviceAccountName": ACCOUNT,
+        "priorityClassName": f"{PREFIX}{owner.priority}",
+        "terminationGracePeriodSeconds": _grace(workload),
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 1000,
+            "fsGroup": 1000,
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "tolerations": [{"key": room.resource, "operator": "Exists", "effect": "NoSchedule"}],
+        "containers": [container],
+        "volumes": volumes,
+    }
+    if room.transport in ("roce", "other"):
+        made |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    return made
+
+
+def _cache(group: Group, gpus: int, storage_class: str) -> Object:
+    """Most of the drives, by the part of the node that the pod has."""
+    size = max(int(group.nvme_bytes * 0.8 * gpus / group.gpus / GIB), 1)
+    return {
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": storage_class,
+        "resources": {"requests": {"storage": f"{size}Gi"}},
+    }
+
+
+def _grace(workload: Workload) -> int:
+    """Time to write a checkpoint when the node is drained, twice what the design expects."""
+    return max(60, math.ceil(2 * workload.figures.get("checkpoint_write_s", 0.0)))
+
+
+def _environment(room: Room) -> list[Object]:
+    made: list[Object] = [
+        {"name": "NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": _RANK}}},
+        {"name": "OMP_NUM_THREADS", "value": "8"},
+        {"name": "NCCL_DEBUG", "value": "WARN"},
+    ]
+    if room.transport == "roce":
+        made.append({"name": "NCCL_IB_GID_INDEX", "value": "3"})
+    return made
+
+
+def _arguments(room: Room, workload: Workload, name: str) -> list[str]:
+    """Of torchrun, then of the framework: the chosen plan and the interval between checkpoints, in steps."""
+    pods, gpus = shape(workload, room.computing[0])
+    plan, figures = workload.plan, workload.figures
+    step = figures.get("step_time_s", 0.0)
+    interval = max(1, round(figures.get("checkpoint_interval_s", 0.0) / step)) if step else 1
+    folder = f"/workspace/checkpoints/{name}"
+    made = [
+        f"--nnodes={pods}",
+        f"--nproc-per-node={gpus}",
+        "--node-rank=$(NODE_RANK)",
+        f"--master-addr={name}-{TITLE}-0-0.{name}",
+        f"--master-port={RENDEZVOUS_PORT}",
+        "pretrain_gpt.py",
+        f"--tensor-model-parallel-size={plan['tp']}",
+        f"--pipeline-model-parallel-size={plan['pp']}",
+        f"--context-parallel-size={plan['cp']}",
+        f"--expert-model-parallel-size={plan['ep']}",
+        f"--micro-batch-size={plan['micro_batch']}",
+    ]
+    if figures.get("micro_batches"):
+        made.append(f"--global-batch-size={round(plan['micro_batch'] * plan['dp'] * figures['micro_batches'])}")
+    if figures.get("steps"):
+        made.append(f"--train-iters={round(figures['steps'])}")
+    return [*made, f"--save={folder}", f"--load={folder}", f"--save-interval={interval}"]
