@@ -7,7 +7,7 @@ from typing import Any
 from clusterwright.deploy.inventory import Group, Inventory
 from clusterwright.deploy.targets.ansible.versions import SYSTEMS, System, releases
 
-__all__ = ["base", "fabric_kind", "gpu", "nvlink_domain", "repositories", "scheduler"]
+__all__ = ["base", "exporter", "fabric_kind", "gpu", "nvlink_domain", "repositories", "scheduler"]
 
 Values = dict[str, Any]
 _GRACE = ("gb", "gh", "vr")
@@ -18,6 +18,12 @@ def fabric_kind(inventory: Inventory) -> str:
     """infiniband, roce, efa or slingshot."""
     kind = inventory.text("fabric.technology").split("-")[0]
     return "roce" if kind == "ethernet" else kind
+
+
+def exporter(inventory: Inventory) -> bool:
+    """Whether hosts run DCGM and its exporter themselves; under Kubernetes the GPU operator brings them."""
+    vendors = {group.gpu_vendor for group in inventory.groups if group.gpus}
+    return "NVIDIA" in vendors and inventory.scheduler != "kubernetes"
 
 
 def nvlink_domain(group: Group) -> str:
@@ -116,7 +122,7 @@ def base(system: System) -> Values:
 def gpu(inventory: Inventory, group: Group) -> Values:
     """Packages of accelerator nodes: what must have the same version is pinned to it."""
     system, found = SYSTEMS[inventory.settings.os], releases(inventory)
-    made: Values = {"gpu_packages": [], "dcgm_packages": [], "rdma_packages": [], "container_packages": []}
+    made: Values = {"gpu_packages": [], "rdma_packages": [], "container_packages": []}
     if group.gpu_vendor == "NVIDIA":
         made |= _nvidia(inventory, group, system, found)
     elif group.gpu_vendor == "AMD":
@@ -129,6 +135,8 @@ def gpu(inventory: Inventory, group: Group) -> Values:
     if inventory.scheduler == "kubernetes":
         made["container_packages"] = [*made["container_packages"], "containerd" if system.deb else "containerd.io"]
     held = [*made["gpu_packages"], *made["rdma_packages"]]
+    if not exporter(inventory):
+        made.pop("dcgm_packages", None)
     made["held_packages"] = [name.split("=")[0] for name in held]
     return made
 

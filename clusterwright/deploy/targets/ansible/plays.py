@@ -11,7 +11,7 @@ from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Inventory
 from clusterwright.deploy.targets.ansible.mounts import parallel
 from clusterwright.deploy.targets.ansible.naming import ROOT, RUN
-from clusterwright.deploy.targets.ansible.packages import fabric_kind
+from clusterwright.deploy.targets.ansible.packages import exporter, fabric_kind
 from clusterwright.deploy.text import as_yaml, fill
 
 __all__ = ["lint_settings", "playbooks", "roles", "settings"]
@@ -64,15 +64,13 @@ def _node_roles(inventory: Inventory) -> list[str]:
     group = next((group for group in inventory.groups if group.gpus), None)
     if group is None:
         return []
-    slurm_nvidia = group.gpu_vendor == "NVIDIA" and inventory.scheduler != "kubernetes"
     found = [
         _FABRIC_ROLES.get(fabric_kind(inventory), ""),
         _GPU_ROLES.get(group.gpu_vendor, ""),
         "nvme_cache" if group.nvme_bytes else "",
         "storage_client" if parallel(inventory) else "",
         "containers",
-        # Under Kubernetes the GPU operator brings the exporter as a DaemonSet.
-        "dcgm" if slurm_nvidia else "",
+        "dcgm" if exporter(inventory) else "",
         "health",
     ]
     return [name for name in found if name]

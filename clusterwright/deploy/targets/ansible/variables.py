@@ -13,6 +13,7 @@ from clusterwright.deploy.targets.ansible.mounts import LOCAL, client
 from clusterwright.deploy.targets.ansible.naming import ROOT, RUN, group_name
 from clusterwright.deploy.targets.ansible.packages import (
     base,
+    exporter,
     fabric_kind,
     gpu,
     nvlink_domain,
@@ -173,8 +174,7 @@ def _defaults() -> Values:
 def _folders(inventory: Inventory) -> Values:
     made: Values = {
         "monitoring_folder": "monitoring/{{ site_name }}",
-        "dcgm_fields": "{{ monitoring_folder }}/dcgm/counters.csv",
-        "dcgm_interval_ms": 15000,
+        **({"dcgm_fields": "{{ monitoring_folder }}/dcgm/counters.csv", "dcgm_interval_ms": 15000} if exporter(inventory) else {}),
     }
     if inventory.scheduler == "kubernetes":
         made["kubernetes_folder"] = "kubernetes/{{ site_name }}"
@@ -383,7 +383,7 @@ def _group(group: Group) -> list[Section]:
             "gpus": group.gpus,
             "gpu_vendor": group.gpu_vendor,
             "gpu_type": group.gpu_type,
-            "nvlink_domain": nvlink_domain(group),
+            **({"nvlink_domain": nvlink_domain(group)} if group.gpu_vendor == "NVIDIA" else {}),
             "nics": group.nics,
             "nic_gbps": round(group.nic_bytes_s * 8 / 1e9),
             "least_memory_mib": int(group.memory_bytes * _MEMORY_SHARE / _MIB),
