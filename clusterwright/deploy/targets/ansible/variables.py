@@ -174,7 +174,7 @@ def _defaults() -> Values:
 def _folders(inventory: Inventory) -> Values:
     made: Values = {
         "monitoring_folder": "monitoring/{{ site_name }}",
-        **({"dcgm_fields": "{{ monitoring_folder }}/dcgm/counters.csv", "dcgm_interval_ms": 15000} if exporter(inventory) else {}),
+        **({"dcgm_fields": "{{ monitoring_folder }}/dcgm-exporter/counters.csv", "dcgm_interval_ms": 15000} if exporter(inventory) else {}),
     }
     if inventory.scheduler == "kubernetes":
         made["kubernetes_folder"] = "kubernetes/{{ site_name }}"
@@ -356,7 +356,7 @@ def _care(inventory: Inventory, group: Group) -> Values:
         "scheduler_services": ["slurmd"] if inventory.scheduler == "slurm" else ["kubelet", "containerd"],
         "vendor_diagnosis": diagnosis.get(group.gpu_vendor, "true"),
         "burn_in_s": 14400,
-        "burn_in_patterns": ["*burn*.sh"],
+        "burn_in_patterns": ["node.sh"],
     }
 
 

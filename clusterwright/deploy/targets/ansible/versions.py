@@ -65,7 +65,7 @@ def releases(inventory: Inventory) -> dict[str, str]:
     }
     names = [name for vendor, some in wanted.items() if vendor in vendors for name in some]
     names += ["enroot"] if inventory.scheduler == "slurm" else []
-    names += ["efa_installer"] if fabric == "efa" else ["doca"] if fabric.startswith(("infiniband", "ethernet")) else []
+    names += ["efa_installer", "efa_installer_sha256"] if fabric == "efa" else ["doca"] if fabric.startswith(("infiniband", "ethernet")) else []
     table = _table()
     made = {name: table[name] for name in names}
     made[inventory.scheduler] = getattr(inventory.settings, inventory.scheduler, "")
