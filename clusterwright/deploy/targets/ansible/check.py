@@ -61,5 +61,3 @@ def _looked(path: str) -> str:
     if path.endswith(".sh"):
         return "variables and safety options"
     return "keys and references"
-
-

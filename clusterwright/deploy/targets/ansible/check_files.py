@@ -20,9 +20,19 @@ _SHELL = re.compile(r"\$\{?#?([A-Z][A-Z0-9_]+)")
 _ASSIGNED = re.compile(r"(?:^|[;\s(])([A-Z][A-Z0-9_]+)=", re.M)
 _SHELL_OWN = {"IFS", "PATH", "HOME"}
 _UNIT = {
-    "Unit": "Description After Wants Before Requires StartLimitIntervalSec StartLimitBurst".split(),
-    "Service": "Type RemainAfterExit ExecStart Restart RestartSec TimeoutStartSec Nice User Environment".split(),
-    "Timer": "OnBootSec OnUnitActiveSec OnCalendar RandomizedDelaySec Persistent".split(),
+    "Unit": ["Description", "After", "Wants", "Before", "Requires", "StartLimitIntervalSec", "StartLimitBurst"],
+    "Service": [
+        "Type",
+        "RemainAfterExit",
+        "ExecStart",
+        "Restart",
+        "RestartSec",
+        "TimeoutStartSec",
+        "Nice",
+        "User",
+        "Environment",
+    ],
+    "Timer": ["OnBootSec", "OnUnitActiveSec", "OnCalendar", "RandomizedDelaySec", "Persistent"],
     "Install": ["WantedBy"],
 }
 """Sections of systemd units and the keys that ours use (systemd.unit(5), systemd.service(5), systemd.timer(5))."""

@@ -27,9 +27,7 @@ def inventory(book: Book, path: str) -> Iterator[str]:
     if not everyone:
         yield "names no host"
     for start, what in (("site_", "site"), ("rack_", "rack")):
-        count = Counter(
-            name for group, members in hosts.groups.items() if group.startswith(start) for name in members
-        )
+        count = Counter(name for group, members in hosts.groups.items() if group.startswith(start) for name in members)
         wrong = [name for name in everyone if count[name] != 1]
         if wrong:
             yield f"{len(wrong)} hosts are not in exactly one {what}: {wrong[0]} is in {count[wrong[0]]}"

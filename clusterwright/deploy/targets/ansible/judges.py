@@ -60,7 +60,9 @@ def inventory(folder: Folder) -> Iterator[Check]:
     expected = set(folder.inventory.get("hosts", {}))
     same = listed == expected
     odd = min(listed ^ expected, default="")
-    what = f"{len(listed):,} hosts" if same else f"{len(listed):,} hosts, the bundle has {len(expected):,}: {odd} differs"
+    what = (
+        f"{len(listed):,} hosts" if same else f"{len(listed):,} hosts, the bundle has {len(expected):,}: {odd} differs"
+    )
     yield from (Check(path, "ansible-inventory", version, "tool", same, what) for path in files)
     for path in folder.glob(f"{ROOT}/inventory/group_vars/*.yml"):
         yield Check(path, "ansible-inventory", version, "tool", True, "variables were read")

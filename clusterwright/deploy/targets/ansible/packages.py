@@ -67,9 +67,7 @@ def _amd(system: System, found: dict[str, str]) -> Values:
     root = "https://repo.radeon.com"
     key = f"{root}/rocm/rocm.gpg.key"
     rocm = system.of(f"{root}/rocm/apt/{found['rocm']}", f"{root}/rocm/el9/{found['rocm']}/main")
-    driver = system.of(
-        f"{root}/amdgpu/{found['amdgpu']}/ubuntu", f"{root}/amdgpu/{found['amdgpu']}/el/9.6/main/x86_64"
-    )
+    driver = system.of(f"{root}/amdgpu/{found['amdgpu']}/ubuntu", f"{root}/amdgpu/{found['amdgpu']}/el/9.6/main/x86_64")
     return {
         name: {"url": url, "suite": system.codename, "key": key} for name, url in (("rocm", rocm), ("amdgpu", driver))
     }
@@ -150,7 +148,9 @@ def _nvidia(inventory: Inventory, group: Group, system: System, found: dict[str,
         "rack": [f"nvidia-imex-{branch}"],
         "none": [],
     }[reach]
-    drivers = [f"nvidia-open-{branch}", *switch] if system.deb else ["nvidia-open", *(x.rsplit("-", 1)[0] for x in switch)]
+    drivers = (
+        [f"nvidia-open-{branch}", *switch] if system.deb else ["nvidia-open", *(x.rsplit("-", 1)[0] for x in switch)]
+    )
     cuda = found["cuda_toolkit"]
     dcgm = ("core", "proprietary", f"cuda{cuda.split('.')[0]}", f"proprietary-cuda{cuda.split('.')[0]}")
     return {
@@ -160,10 +160,7 @@ def _nvidia(inventory: Inventory, group: Group, system: System, found: dict[str,
         ],
         "container_packages": [system.pin("nvidia-container-toolkit", found["nvidia_container_toolkit"])],
         "dcgm_packages": [
-            *(
-                system.pin(f"datacenter-gpu-manager-4-{part}", f"{system.of('1:', '')}{found['dcgm']}")
-                for part in dcgm
-            ),
+            *(system.pin(f"datacenter-gpu-manager-4-{part}", f"{system.of('1:', '')}{found['dcgm']}") for part in dcgm),
             system.pin("datacenter-gpu-manager-exporter", found["dcgm_exporter"]),
         ],
     }

@@ -174,7 +174,11 @@ def _defaults() -> Values:
 def _folders(inventory: Inventory) -> Values:
     made: Values = {
         "monitoring_folder": "monitoring/{{ site_name }}",
-        **({"dcgm_fields": "{{ monitoring_folder }}/dcgm-exporter/counters.csv", "dcgm_interval_ms": 15000} if exporter(inventory) else {}),
+        **(
+            {"dcgm_fields": "{{ monitoring_folder }}/dcgm-exporter/counters.csv", "dcgm_interval_ms": 15000}
+            if exporter(inventory)
+            else {}
+        ),
     }
     if inventory.scheduler == "kubernetes":
         made["kubernetes_folder"] = "kubernetes/{{ site_name }}"
@@ -222,7 +226,10 @@ def _site(inventory: Inventory, site: Site) -> list[Section]:
             "The site",
             {"site_name": site.name, "site_domain": site.domain, "site_region": site.region},
         ),
-        ("Networks; base is the start of the block as a number, which the formula of addresses adds to", {"networks": networks}),
+        (
+            "Networks; base is the start of the block as a number, which the formula of addresses adds to",
+            {"networks": networks},
+        ),
         (
             "Address of a host: its place in the range is its place in the block of its site, so that no list is kept.\n"
             "Management and storage interfaces get these addresses by DHCP, rails by rail-setup.",
@@ -321,7 +328,11 @@ def _gpu_nodes(inventory: Inventory) -> list[Section]:
             {"nvme_array": "/dev/md/local", "nvme_layout": "xfs" if slurm else "lvm"},
         ),
         ("Maintenance and acceptance", _care(inventory, group)),
-        *([("Scheduler", {f"{inventory.scheduler}_packages": scheduler(inventory, "compute")})] if inventory.scheduler in ("slurm", "kubernetes") else []),
+        *(
+            [("Scheduler", {f"{inventory.scheduler}_packages": scheduler(inventory, "compute")})]
+            if inventory.scheduler in ("slurm", "kubernetes")
+            else []
+        ),
     ]
 
 
@@ -347,7 +358,10 @@ def _sysctl_gpu(inventory: Inventory) -> Values:
 
 def _care(inventory: Inventory, group: Group) -> Values:
     checkpoint = max((load.figures.get("checkpoint_interval_s", 0.0) for load in inventory.workloads), default=0.0)
-    diagnosis = {"NVIDIA": "dcgmi diag --run 3", "AMD": "rvs -c /opt/rocm/share/rocm-validation-suite/conf/gst_single.conf"}
+    diagnosis = {
+        "NVIDIA": "dcgmi diag --run 3",
+        "AMD": "rvs -c /opt/rocm/share/rocm-validation-suite/conf/gst_single.conf",
+    }
     return {
         # A job is given twice its checkpoint interval, at least an hour, to end by itself.
         "drain_retries": max(60, round(2 * checkpoint / 60)),

@@ -60,12 +60,25 @@ def releases(inventory: Inventory) -> dict[str, str]:
     vendors = {group.gpu_vendor for group in inventory.groups if group.gpus}
     fabric = inventory.text("fabric.technology")
     wanted = {
-        "NVIDIA": ("nvidia_driver", "nvidia_branch", "cuda_toolkit", "nvidia_container_toolkit", "dcgm", "dcgm_exporter"),
+        "NVIDIA": (
+            "nvidia_driver",
+            "nvidia_branch",
+            "cuda_toolkit",
+            "nvidia_container_toolkit",
+            "dcgm",
+            "dcgm_exporter",
+        ),
         "AMD": ("rocm", "amdgpu"),
     }
     names = [name for vendor, some in wanted.items() if vendor in vendors for name in some]
     names += ["enroot"] if inventory.scheduler == "slurm" else []
-    names += ["efa_installer", "efa_installer_sha256"] if fabric == "efa" else ["doca"] if fabric.startswith(("infiniband", "ethernet")) else []
+    names += (
+        ["efa_installer", "efa_installer_sha256"]
+        if fabric == "efa"
+        else ["doca"]
+        if fabric.startswith(("infiniband", "ethernet"))
+        else []
+    )
     table = _table()
     made = {name: table[name] for name in names}
     made[inventory.scheduler] = getattr(inventory.settings, inventory.scheduler, "")

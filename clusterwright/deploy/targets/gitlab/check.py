@@ -67,7 +67,9 @@ def _published(data: Any) -> Iterator[Check]:
         import jsonschema  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         return
-    found = sorted(jsonschema.Draft7Validator(schema()).iter_errors(data), key=lambda e: list(map(str, e.absolute_path)))
+    found = sorted(
+        jsonschema.Draft7Validator(schema()).iter_errors(data), key=lambda e: list(map(str, e.absolute_path))
+    )
     for error in found[:3]:
         at = ".".join(map(str, error.absolute_path))
         yield Check(PATH, "GitLab schema", "2026-10", "schema", False, f"{at}: {error.message}"[:200])
@@ -109,7 +111,7 @@ def _job(folder: Folder, job: Mapping[str, Any], everything: Mapping[str, Any], 
         yield "has no script"
     for need in job.get("needs") or []:
         wanted = need.get("job") if isinstance(need, dict) else need
-        other = everything.get(wanted)
+        other = everything.get(str(wanted))
         if not isinstance(other, dict) or other.get("stage") not in stages:
             yield f"needs {wanted}, which is not there"
         elif stages.index(other["stage"]) > stages.index(job["stage"]):

@@ -94,8 +94,8 @@ def _lint(registry: str, targets: Sequence[str]) -> Iterator[tuple[str, Job]]:
                 "needs": [],
                 "rules": _changed("terraform"),
                 "script": [
-                    "for site in terraform/*/; do terraform -chdir=\"$site\" init -backend=false -input=false; done",
-                    "for site in terraform/*/; do terraform -chdir=\"$site\" validate; done",
+                    'for site in terraform/*/; do terraform -chdir="$site" init -backend=false -input=false; done',
+                    'for site in terraform/*/; do terraform -chdir="$site" validate; done',
                 ],
             },
         )
@@ -191,7 +191,7 @@ def _plan_script(name: str, group: str, targets: Sequence[str]) -> list[str]:
     made = [
         "mkdir -p plan",
         _BUNDLE,
-        f"clusterwright plan bundle --against \"$DEPLOYED/{name}\" --out plan/{name}.json --diff | tee plan/{name}.txt",
+        f'clusterwright plan bundle --against "$DEPLOYED/{name}" --out plan/{name}.json --diff | tee plan/{name}.txt',
     ]
     if "terraform" in targets:
         made += [

@@ -157,7 +157,7 @@ def _value(place: str, entry: Mapping[str, Any], text: str) -> Iterator[str]:
 
 
 _REFERENCE = re.compile(
-    r"(?<![\w.])(?P<root>var|local|path|each|data\.\w+|aws_\w+)(?:\.(?P<name>\w+))(?:\[[^\]]*\])?(?:\.(?P<attribute>\w+))?"
+    r"(?<![\w.])(?P<root>var|local|path|each|data\.\w+|aws_\w+)(?:\.(?P<name>\w+))(?:\s*\[[^\]]*\])?(?:\.(?P<attribute>\w+))?"
 )
 
 

@@ -72,7 +72,7 @@ def parsed(folder: Folder) -> Iterator[Check]:
         try:
             parser.loads(folder.read(path))
             yield Check(path, "pygohcl", release, "tool", True, "syntax")
-        except Exception as error:  # noqa: BLE001  # the binding raises classes of its own
+        except Exception as error:  # the binding raises classes of its own
             yield Check(path, "pygohcl", release, "tool", False, " ".join(str(error).split())[:200])
 
 
@@ -125,7 +125,7 @@ def _played(folder: Folder, boto3: Any, release: str) -> Iterator[Check]:
 def _tried(call: Any) -> str:
     try:
         call()
-    except Exception as error:  # noqa: BLE001  # botocore makes its classes at run time
+    except Exception as error:  # botocore makes its classes at run time
         return " ".join(str(error).split())[:200] or type(error).__name__
     return ""
 

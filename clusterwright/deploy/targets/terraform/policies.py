@@ -21,7 +21,11 @@ _ACTIONS = {
 }
 """Actions that our policies name (Service Authorization Reference)."""
 _CONDITIONS = {"Bool", "ArnLike", "NumericLessThan", "StringEquals", "StringLike", "IpAddress"}
-_SAMPLES = {"bucket": "arn:aws:s3:::bucket", "key": "arn:aws:kms:us-east-1:123456789012:key/1", "account": "123456789012"}
+_SAMPLES = {
+    "bucket": "arn:aws:s3:::bucket",
+    "key": "arn:aws:kms:us-east-1:123456789012:key/1",
+    "account": "123456789012",
+}
 _SAMPLES |= {"partition": "aws", "region": "us-east-1", "group": "arn:aws:logs:us-east-1:123456789012:log-group:g"}
 
 
@@ -64,7 +68,8 @@ def _asked(text: str, name: str, held: Mapping[str, Block]) -> Iterator[str]:
     for call in calls:
         given = set(re.findall(r"(\w+)\s*=(?!=)", call.split(name, 1)[1]))
         if needed != given:
-            yield f"takes {', '.join(sorted(needed)) or 'nothing'}, but is given {', '.join(sorted(given)) or 'nothing'}"
+            takes, gets = (", ".join(sorted(names)) or "nothing" for names in (needed, given))
+            yield f"takes {takes}, but is given {gets}"
 
 
 def _many(value: Any) -> list[str]:

@@ -1,6 +1,6 @@
 """HCL read without HashiCorp's parser: blocks, arguments and the names that expressions refer to.
 
-Expressions stay text; that suffices for names, literals and references. ``pygohcl`` judges the syntax where it is there.
+Expressions stay text; that suffices for names, literals and references. ``pygohcl`` judges the syntax where it is.
 """
 
 from __future__ import annotations
@@ -158,7 +158,16 @@ def _expression(tokens: list[Token], place: int) -> tuple[int, str]:
         raise HclError(f"line {tokens[start][2]}: a bracket is not closed")
     if not "".join(words).strip():
         raise HclError(f"line {tokens[start][2]}: an argument has no value")
-    return place, " ".join(" ".join(words).split())
+    return place, _joined(words)
+
+
+def _joined(words: list[str]) -> str:
+    """Tokens with a space between them, but names with their dots as one word."""
+    made = ""
+    for word in words:
+        if word.strip():
+            made += word if not made or word == "." or made.endswith(".") else f" {word}"
+    return made
 
 
 def literal(expression: str) -> str | None:

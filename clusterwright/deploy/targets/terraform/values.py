@@ -119,7 +119,8 @@ def _networks(site: Site) -> Values:
         raise InputError(FINDINGS["DEPLOY-DESIGN"].at(f"sites ({site.name})", said, "split the site"))
     whole = hosts.supernet(new_prefix=16)
     others = {
-        name: ipaddress.IPv4Network(site.networks[key].block) for name, key in (("storage", "storage"), ("public", "bmc"))
+        name: ipaddress.IPv4Network(site.networks[key].block)
+        for name, key in (("storage", "storage"), ("public", "bmc"))
     }
     return {
         "vpc": str(whole),
