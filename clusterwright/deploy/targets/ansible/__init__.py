@@ -1,8 +1,8 @@
 """Ansible: inventory, variables, playbooks and roles that bring up, change and take down the hosts of a design.
 
-Roles are the same for every cluster and lie beside this module as they are written (``roles/``); everything that differs
-between clusters is a variable in ``group_vars`` or a line of the inventory, so that a change of the design is a small
-change of files.
+Roles are the same for every cluster and lie beside this module as they are written (``roles/``); everything that
+differs between clusters is a variable in ``group_vars`` or a line of the inventory, so that a change of the
+design is a small change of files.
 """
 
 from __future__ import annotations

@@ -47,7 +47,8 @@ def repositories(inventory: Inventory, gpus: Group | None) -> Values:
     key = {"debian": "8793F200.pub"}.get(system.distribution, system.of("3bf863cc.pub", "D42D0685.pub"))
     made: Values = {}
     if "doca" in found:
-        doca = f"https://linux.mellanox.com/public/repo/doca/{found['doca']}/{system.doca}/{'arm64-sbsa' if arm else 'x86_64'}"
+        cpu = "arm64-sbsa" if arm else "x86_64"
+        doca = f"https://linux.mellanox.com/public/repo/doca/{found['doca']}/{system.doca}/{cpu}"
         made["doca"] = {"url": f"{doca}/", "key": f"{doca}/GPG-KEY-Mellanox.pub"}
     if gpus is not None and gpus.gpu_vendor == "NVIDIA":
         made["cuda"] = {"url": f"{cuda}/", "key": f"{cuda}/{key}"}

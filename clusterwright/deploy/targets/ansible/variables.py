@@ -85,7 +85,7 @@ def _all(inventory: Inventory) -> list[Section]:
         ),
         ("Who logs in, and who may become root", {"ansible_user": "deploy", "admin_group": "cluster-admins"}),
         (
-            "Secrets are never kept here: the pipeline or the operator takes them from the secrets store into the environment",
+            "Secrets are never kept here: pipeline or operator take them from the secrets store into the environment",
             {
                 "secret_ldap_bind": _secret("LDAP_BIND_PASSWORD"),
                 **(
@@ -231,7 +231,7 @@ def _site(inventory: Inventory, site: Site) -> list[Section]:
             {"networks": networks},
         ),
         (
-            "Address of a host: its place in the range is its place in the block of its site, so that no list is kept.\n"
+            "Address of a host: its place in the range is its place in the block of its site, so no list is kept.\n"
             "Management and storage interfaces get these addresses by DHCP, rails by rail-setup.",
             {
                 "host_number": "{{ first_number | int + (inventory_hostname | regex_search('[0-9]+$') | int) - 1 }}",
@@ -293,12 +293,12 @@ def _gpu_nodes(inventory: Inventory) -> list[Section]:
     return [
         ("Packages; driver, fabric manager and RDMA stack are held at one release", gpu(inventory, group)),
         (
-            "No automatic updates: a new kernel or driver under a running job kills it, and nodes of one job must be equal.\n"
+            "No automatic updates: a new kernel or driver under a running job kills it; nodes of a job must be equal.\n"
             "Updates come by playbooks/rolling.yml, rack by rack.",
             {"automatic_updates": False},
         ),
         (
-            "No pool of static huge pages: CUDA and NCCL pin their own buffers, and what a pool takes is lost to the page\n"
+            "No pool of static huge pages: CUDA and NCCL pin their own buffers, a pool is lost to the page\n"
             "cache of data loaders. Transparent ones on request (madvise): always would stall ranks in compaction.",
             {"huge_pages": 0, "transparent_hugepages": "madvise"},
         ),

@@ -15,8 +15,8 @@ from clusterwright.deploy.text import as_yaml
 __all__ = ["TARGET"]
 
 _COMMENT = (
-    "Pipeline of the bundle; rendered by clusterwright, do not edit. Name this path in Settings, CI/CD; set DEPLOYED and "
-    "STATE_CONFIG there."
+    "Pipeline of the bundle; rendered by clusterwright, do not edit. Name this path in Settings, CI/CD; set "
+    "DEPLOYED and STATE_CONFIG there."
 )
 
 

@@ -163,7 +163,7 @@ def _site(inventory: Inventory, site: Site, targets: Sequence[str]) -> Iterator[
                 "timeout": "8 hours",
                 "script": [
                     "cd ansible",
-                    f"ansible '{group}:&gpu_nodes' --module-name ansible.builtin.command --args /usr/local/sbin/node-check",
+                    f"ansible '{group}:&gpu_nodes' -m ansible.builtin.command -a /usr/local/sbin/node-check",
                     f"ansible-playbook playbooks/acceptance.yml --limit '{group}:&spare'",
                 ],
             },

@@ -1,7 +1,7 @@
 """Terraform for AWS: instances with EFA, network, FSx for Lustre, S3, roles and a budget.
 
-The HCL (``hcl/``) is the same for every cluster; what differs is data in ``terraform.tfvars.json``, so that more nodes or
-another instance type change one line of data. Account, image and reservation come from the operator's environment.
+The HCL (``hcl/``) is the same for every cluster; what differs is data in ``terraform.tfvars.json``, so that more nodes
+or another instance type change one line of data. Account, image and reservation come from the operator's environment.
 """
 
 from __future__ import annotations

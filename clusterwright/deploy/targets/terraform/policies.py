@@ -14,7 +14,7 @@ __all__ = ["filled", "policy"]
 
 _STATEMENT = {"Sid", "Effect", "Action", "Resource", "Principal", "Condition", "NotAction", "NotResource"}
 _ACTIONS = {
-    "s3": "ListBucket GetBucketLocation GetObject PutObject AbortMultipartUpload ListMultipartUploadParts DeleteObject *",
+    "s3": "ListBucket GetBucketLocation GetObject PutObject AbortMultipartUpload ListMultipartUploadParts *",
     "kms": "Decrypt Encrypt GenerateDataKey DescribeKey ReEncryptFrom ReEncryptTo *",
     "logs": "CreateLogStream PutLogEvents DescribeLogStreams",
     "sts": "AssumeRole",
