@@ -48,6 +48,12 @@ class Entry(NamedTuple):
 _RENTED = ("rent", "reserved")
 
 
+def _rents_aws(inventory: Inventory) -> bool:
+    from clusterwright.deploy.targets.terraform.values import rentable
+
+    return inventory.text("cost.procurement") in _RENTED and rentable(inventory)
+
+
 def _always(_: Inventory) -> bool:
     return True
 
@@ -57,7 +63,7 @@ TARGETS: Mapping[str, Entry] = {
     "kubernetes": Entry("Kubernetes, Kueue, JobSet, operators, Argo CD", lambda i: i.scheduler == "kubernetes"),
     "monitoring": Entry("Prometheus, Alertmanager, DCGM exporter, Grafana", _always),
     "ansible": Entry("inventory, variables and playbooks", _always),
-    "terraform": Entry("AWS instances, network, storage, roles", lambda i: i.text("cost.procurement") in _RENTED),
+    "terraform": Entry("AWS instances, network, storage, roles", _rents_aws),
     "gitlab": Entry("pipeline that verifies, plans and applies the bundle", _always),
     "fabric": Entry("port and host maps, cables, racks, NetBox import", _always),
     "storage": Entry("tiers, lifecycle and quotas", _always),
