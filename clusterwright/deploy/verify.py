@@ -85,7 +85,9 @@ def _manifest(folder: Folder) -> Iterator[Check]:
 
 def absent(names: Sequence[str]) -> list[Finding]:
     """The judges of targets that are not installed, each with its install line."""
-    programs = {program.name: (program, name) for name in names if name in TARGETS for program in target(name).programs}
+    programs = {
+        program.name: (program, name) for name in names if name in TARGETS for program in target(name).programs()
+    }
     return [missing(program, f"what is written for {name}") for program, name in programs.values() if not program.path]
 
 

@@ -32,7 +32,7 @@ __all__ = ["judge"]
 
 _START_S, _LONGEST_S = 30.0, 240
 _TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_FATAL = re.compile(r"(?:fatal|error): .*", re.IGNORECASE)
+_FATAL = re.compile(r"(?:fatal|error): (?!Database settings not recommended).*", re.IGNORECASE)
 
 
 def judge(folder: Folder) -> Iterator[Check]:

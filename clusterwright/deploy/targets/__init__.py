@@ -34,7 +34,7 @@ class Target:
     facts: Callable[[Folder], Iterator[Fact]]
     check: Callable[[Folder], Iterator[Check]]
     judges: tuple[Callable[[Folder], Iterator[Check]], ...] = ()
-    programs: tuple[Program, ...] = ()
+    programs: Callable[[], tuple[Program, ...]] = tuple
     version: Callable[[Inventory], str] = lambda _: ""
 
 

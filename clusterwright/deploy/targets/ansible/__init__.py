@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Inventory
+from clusterwright.deploy.judges import Program
 from clusterwright.deploy.targets import Target
 from clusterwright.deploy.targets.ansible.check import check
 from clusterwright.deploy.targets.ansible.facts import facts
@@ -31,4 +32,10 @@ def _files(inventory: Inventory) -> Iterator[File]:
     yield from roles(inventory)
 
 
-TARGET = Target(files=_files, facts=facts, check=check, judges=JUDGES)
+def _programs() -> tuple[Program, ...]:
+    from clusterwright.deploy.judges.ansible import PROGRAMS
+
+    return PROGRAMS
+
+
+TARGET = Target(files=_files, facts=facts, check=check, judges=JUDGES, programs=_programs)

@@ -10,4 +10,4 @@ from clusterwright.deploy.targets.fabric.files import files
 
 __all__ = ["TARGET"]
 
-TARGET = Target(files=files, facts=facts, check=check, judges=(judge_fabric,), programs=PROGRAMS)
+TARGET = Target(files=files, facts=facts, check=check, judges=(judge_fabric,), programs=lambda: PROGRAMS)

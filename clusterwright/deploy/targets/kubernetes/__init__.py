@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Inventory
+from clusterwright.deploy.judges import Program
 from clusterwright.deploy.targets import Target
 from clusterwright.deploy.targets.kubernetes import (
     argocd,
@@ -45,10 +46,18 @@ def _files(inventory: Inventory) -> Iterator[File]:
     yield from training.files(made)
 
 
+def _programs() -> tuple[Program, ...]:
+    """kubectl is not among them: it also comes in a package that the judge looks into."""
+    from clusterwright.deploy.judges.kubernetes import VALIDATE
+
+    return (VALIDATE,)
+
+
 TARGET = Target(
     files=_files,
     facts=facts,
     check=check,
     judges=JUDGES,
+    programs=_programs,
     version=lambda inventory: inventory.settings.kubernetes,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterwright.deploy.bundle import Check, File, Folder
 from clusterwright.deploy.inventory import Inventory
+from clusterwright.deploy.judges import Program
 from clusterwright.deploy.judges import alertmanager as amtool
 from clusterwright.deploy.judges import grafana as grafana_judges
 from clusterwright.deploy.judges import prometheus as promtool
@@ -134,9 +135,16 @@ def _queries(folder: Folder) -> Iterator[Check]:
             yield Check(path, "promql-parser", promtool.parser_version(), "schema", not wrong, said)
 
 
+def _programs() -> tuple[Program, ...]:
+    from clusterwright.deploy.judges import alertmanager, prometheus
+
+    return (*prometheus.PROGRAMS, *alertmanager.PROGRAMS)
+
+
 TARGET = Target(
     files=_files,
     facts=facts,
     check=check,
     judges=(promtool.config_judge, _routes, _queries, grafana_judges.dashboard_judge),
+    programs=_programs,
 )

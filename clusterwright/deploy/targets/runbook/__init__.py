@@ -14,5 +14,5 @@ TARGET = Target(
     facts=facts,
     check=check,
     judges=(lambda folder: shell.judge_scripts(folder, "runbook/acceptance/*.sh"),),
-    programs=(shell.SHELLCHECK,),
+    programs=lambda: (shell.SHELLCHECK,),
 )

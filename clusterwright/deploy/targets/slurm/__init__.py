@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import Check, File, Folder
 from clusterwright.deploy.inventory import Inventory
+from clusterwright.deploy.judges import Program
 from clusterwright.deploy.targets import Target
 from clusterwright.deploy.targets.slurm.checks import check
 from clusterwright.deploy.targets.slurm.conf import conf_files
@@ -37,10 +38,17 @@ def _judges(folder: Folder) -> Iterator[Check]:
     yield from slurm_live.judge(folder)
 
 
+def _programs() -> tuple[Program, ...]:
+    from clusterwright.deploy.judges import shell, slurm
+
+    return (*slurm.PROGRAMS, *shell.PROGRAMS)
+
+
 TARGET = Target(
     files=_files,
     facts=facts,
     check=check,
     judges=(_judges,),
+    programs=_programs,
     version=lambda inventory: inventory.settings.slurm,
 )

@@ -18,5 +18,5 @@ TARGET = Target(
         lambda folder: s3.judge_lifecycles(folder, "storage/*lifecycle.json"),
         lambda folder: shell.judge_scripts(folder, "storage/*.sh"),
     ),
-    programs=(fio.FIO, shell.SHELLCHECK),
+    programs=lambda: (fio.FIO, shell.SHELLCHECK),
 )

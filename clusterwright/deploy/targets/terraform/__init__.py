@@ -12,6 +12,7 @@ from importlib.resources import files
 
 from clusterwright.deploy.bundle import Fact, File, Folder
 from clusterwright.deploy.inventory import Inventory
+from clusterwright.deploy.judges import Program
 from clusterwright.deploy.targets import Target
 from clusterwright.deploy.targets.terraform.check import check, sites
 from clusterwright.deploy.targets.terraform.judges import JUDGES
@@ -54,4 +55,10 @@ def _facts(folder: Folder) -> Iterator[Fact]:
             continue
 
 
-TARGET = Target(files=_files, facts=_facts, check=check, judges=JUDGES)
+def _programs() -> tuple[Program, ...]:
+    from clusterwright.deploy.targets.terraform.judges import PROGRAMS
+
+    return PROGRAMS[:1]
+
+
+TARGET = Target(files=_files, facts=_facts, check=check, judges=JUDGES, programs=_programs)
