@@ -151,8 +151,8 @@ def _slurm_conf(read: Read, made: Scratch) -> str:
             made.left_out.append(line.key)
         elif first in ("nodename", "partitionname"):
             lines.append(_several(line, made, known))
-        else:
-            lines.append(f"{line.key}={_words(line, made, replaced.get(first, line.value))}")
+        elif value := _words(line, made, replaced.get(first, line.value)):
+            lines.append(f"{line.key}={value}")
     if read.documents and not read.setting("TopologyPlugin"):
         lines.append("TopologyPlugin=topology/tree")
     return "\n".join(lines).replace(f"{CONF}/", f"{made.root}/") + "\n"

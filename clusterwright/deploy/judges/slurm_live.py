@@ -30,7 +30,7 @@ from clusterwright.domains.scheduling.slurm_text import duration, hosts, minutes
 
 __all__ = ["judge"]
 
-_START_S, _LONGEST_S = 30.0, 240
+_START_S, _LONGEST_S = 90.0, 400
 _TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _FATAL = re.compile(r"(?:fatal|error): (?!Database settings not recommended).*", re.IGNORECASE)
 
