@@ -11,6 +11,7 @@ from clusterwright.catalog import Catalog, Part, Rental
 from clusterwright.cluster import Floats, Frame, Provenance, assumed, chosen, from_spec
 from clusterwright.design.candidates import RENTAL_WORDS, Candidate, peak_key
 from clusterwright.domains.fabric import cable_power, cable_price
+from clusterwright.search import median
 from clusterwright.spec import Spec
 
 __all__ = ["PROCUREMENTS", "fill"]
@@ -203,7 +204,7 @@ def _market(offers: Sequence[Rental]) -> float:
     """The price of the market: the median of its indices, which average many offers; else of the offers; 0 without."""
     indices = [r.usd_per_gpu_h for r in offers if r.kind == "index"]
     prices = indices or [r.usd_per_gpu_h for r in offers]
-    return float(np.median(prices)) if prices else 0.0
+    return median(prices)
 
 
 def _recent(part: Part, way: str) -> list[Rental]:
