@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SPEC ?= examples/llm-70b.yaml
 RUN ?= runs/$(basename $(notdir $(SPEC)))
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist loadfile
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: help setup demo test lint format bench bench-peers docs reference tools wheel lock clean

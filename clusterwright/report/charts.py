@@ -1,4 +1,7 @@
-"""Charts as SVG: waterfalls, the Pareto front, tornados. Altair writes the grammar, vl-convert draws it."""
+"""Charts as SVG: waterfalls, the Pareto front, tornados. Altair writes the grammar, vl-convert draws it.
+
+Channels are written out (``alt.X2("end:Q")``): to find the class of a bare text Altair takes some 20 ms each time.
+"""
 
 from __future__ import annotations
 
@@ -65,10 +68,10 @@ def waterfall(data: Mapping[str, Any], width: int) -> str:
     x = x.axis(tickCount=3 if narrow else 6)
     base = _chart(rows)
     drawn = base.mark_bar(height={"band": 0.7}, cornerRadius=1).encode(
-        y=y, x=x, x2="end:Q", color=alt.Color("colour:N", scale=None)
+        y=y, x=x, x2=alt.X2("end:Q"), color=alt.Color("colour:N", scale=None)
     )
-    whiskers = base.mark_rule(color=INK, strokeWidth=1.2).encode(y=y, x="bottom:Q", x2="top:Q")
-    said = base.mark_text(align="left", dx=6).encode(y=y, x="mark:Q", text="text:N")
+    whiskers = base.mark_rule(color=INK, strokeWidth=1.2).encode(y=y, x=alt.X("bottom:Q"), x2=alt.X2("top:Q"))
+    said = base.mark_text(align="left", dx=6).encode(y=y, x=alt.X("mark:Q"), text=alt.Text("text:N"))
     return _svg(alt.layer(drawn, whiskers, said), width, 25 * len(rows))
 
 
@@ -122,8 +125,10 @@ def tornado(data: Mapping[str, Any], width: int) -> str:
     )
     x = x.axis(tickCount=3 if narrow else 6)
     base = _chart(rows)
-    drawn = base.mark_bar(height={"band": 0.62}).encode(y=y, x=x, x2="to:Q", color=alt.Color("colour:N", scale=None))
-    middle = base.mark_rule(color=INK, strokeWidth=1).encode(x="base:Q")
+    drawn = base.mark_bar(height={"band": 0.62}).encode(
+        y=y, x=x, x2=alt.X2("to:Q"), color=alt.Color("colour:N", scale=None)
+    )
+    middle = base.mark_rule(color=INK, strokeWidth=1).encode(x=alt.X("base:Q"))
     before = _said(rows, "right", -5, y, left=True)
     after = _said(rows, "left", 5, y, left=False)
     return _svg(alt.layer(drawn, middle, before, after), width, 26 * len(bars))
@@ -134,7 +139,7 @@ def _said(rows: Sequence[Mapping[str, Any]], align: Any, shift: int, y: alt.Y, *
         {"label": rows[0]["label"], "to": rows[0]["to"], "text": ""}
     ]
     said = _chart(mine).mark_text(align=align, dx=shift, color=MUTED)
-    return said.encode(y=y, x="to:Q", text="text:N")
+    return said.encode(y=y, x=alt.X("to:Q"), text=alt.Text("text:N"))
 
 
 def _distinct(paths: Sequence[str], most: int, brief: bool) -> list[str]:
@@ -158,7 +163,7 @@ def pareto(data: Mapping[str, Any], width: int) -> str:
         if not p.get("dominated") and p.get("feasible", True)
     ]
     line = _chart(best).mark_line(color=BLUE, interpolate="step-after", strokeWidth=1.2)
-    layers: list[Any] = [line.encode(x=x, y=y, order="x:Q")] if len(best) > 1 else []
+    layers: list[Any] = [line.encode(x=x, y=y, order=alt.Order("x:Q"))] if len(best) > 1 else []
     for kind, colour, size in (("dominated", GREY, 22), ("front", BLUE, 46), ("chosen", ORANGE, 130)):
         mine = [row for row in rows if row["kind"] == kind]
         if not mine:
@@ -171,7 +176,7 @@ def pareto(data: Mapping[str, Any], width: int) -> str:
             )
             shift = -10 if side == "right" else 10
             word = chart.mark_text(align=side, dx=shift, dy=-9, fontWeight="bold", color=INK)
-            layers.append(word.encode(x=x, y=y, text=alt.value("chosen")))
+            layers.append(word.encode(x=x, y=y, text=alt.TextValue("chosen")))
         else:
             layers.append(chart.mark_circle(size=size, color=colour, opacity=1).encode(x=x, y=y))
     return _svg(alt.layer(*layers), width, 300)
@@ -232,8 +237,8 @@ def roofline(data: Mapping[str, Any], width: int) -> str:
     x = _log("x", "FLOP per byte of memory traffic", [*roof, *points], 4 if width < NARROW else 8)
     y = _log("y", "TFLOP/s", [*roof, *points, *top], 6)
     layers: list[Any] = [
-        _chart(roof).mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y, order="x:Q"),
-        _chart(top).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y, order="x:Q"),
+        _chart(roof).mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y, order=alt.Order("x:Q")),
+        _chart(top).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y, order=alt.Order("x:Q")),
         _chart(points).mark_circle(color=ORANGE, size=60, opacity=1).encode(x=x, y=y),
     ]
     return _svg(alt.layer(*layers), width, 230)

@@ -2,13 +2,15 @@
 
 import csv
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from clusterwright.cli import main, program
-from clusterwright.validation import PUBLISHED
+from clusterwright.domains.training import CALIBRATION
+from clusterwright.validation import PUBLISHED, read_calibration
 
 
 def run(*words: str) -> Result:
@@ -51,9 +53,9 @@ def test_a_missing_file_is_bad_input() -> None:
 
 
 def _site(path: Path, slower: float) -> Path:
-    """A made-up site: forty published dense runs, each slower by a factor."""
+    """A made-up site: nineteen published dense runs, each slower by a factor."""
     rows = list(csv.DictReader(PUBLISHED.read_text("utf-8").splitlines()))
-    runs = [r for r in rows if r["family"] == "mosaicml"][::3]
+    runs = [r for r in rows if r["family"] == "mosaicml"][::6]
     for r in runs:
         r |= {"measured_step_s": str(slower * float(r["measured_step_s"])), "framework": "ours", "family": "site"}
     with path.open("w", newline="", encoding="utf-8") as stream:
@@ -86,7 +88,13 @@ def test_a_file_that_is_no_calibration_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_data_the_shipped_constants_are_derived_anew() -> None:
-    result = run("calibrate")
+def test_without_data_the_shipped_constants_are_derived_anew_from_the_shipped_runs(tmp_path: Path) -> None:
+    result = run("calibrate", "--out", str(tmp_path / "again.json"))
     assert result.exit_code == 0
     assert "332 runs of 10 families" in result.stdout
+    again = read_calibration(tmp_path / "again.json")
+    for name, value in asdict(again.physics).items():
+        assert value == pytest.approx(getattr(CALIBRATION.physics, name), rel=0.01), name
+    assert again.factors == pytest.approx(dict(CALIBRATION.factors), rel=0.005)
+    assert again.spread == pytest.approx(dict(CALIBRATION.spread), abs=0.01)
+    assert set(again.apart) == set(CALIBRATION.apart)
