@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -172,9 +173,7 @@ def model_of(row: Published, catalog: Catalog) -> tuple[ModelArchitecture, list[
 
 def _stand_in(row: Published) -> tuple[ModelArchitecture, list[str]]:
     """A model of the same size in place of one whose dimensions are not known."""
-    name = row.text("model")
-    text = resources.files("clusterwright.validation").joinpath("data/stand_ins.yaml").read_text(encoding="utf-8")
-    known = {_plain(k): v for k, v in yaml.safe_load(text).items()}
+    name, known = row.text("model"), _stand_ins()
     if _plain(name) in known:
         return from_dimensions(known[_plain(name)], name), [f"dimensions of {name} not published: a stand-in"]
     found = re.search(r"(\d+(?:\.\d+)?)\s*b\b", name.lower())
@@ -185,6 +184,12 @@ def _stand_in(row: Published) -> tuple[ModelArchitecture, list[str]]:
     said = {"layers": max(1, hidden // 128), "hidden": hidden, "heads": hidden // 128, "vocab": 128256}
     said |= {"ffn_hidden": int(hidden * 8 / 3 / 128) * 128}
     return from_dimensions(said, name), [f"dimensions not known: a dense model of {billions:g}B parameters"]
+
+
+@cache
+def _stand_ins() -> dict[str, Any]:
+    text = resources.files("clusterwright.validation").joinpath("data/stand_ins.yaml").read_text(encoding="utf-8")
+    return {_plain(k): v for k, v in yaml.safe_load(text).items()}
 
 
 def _mend(said: dict[str, Any]) -> None:
@@ -232,5 +237,6 @@ def _catalogue_model(name: str, catalog: Catalog) -> ModelArchitecture | None:
     return None
 
 
+@cache
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
