@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 def median(values: ArrayLike) -> float:
     """The middle of finite values, of an even number the mean of the two middle ones; 0 of none.
 
-    ``numpy.median`` would load ``numpy.ma``, a fifth of the time that NumPy itself takes to load.
+    ``numpy.median`` would load ``numpy.ma``, a third of the time that NumPy itself takes to load.
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64).reshape(-1))
     count = len(ordered)
