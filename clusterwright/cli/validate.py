@@ -105,23 +105,82 @@ def _run_rows(report: TrainingReport) -> list[dict[str, Any]]:
 
 
 _SCORES = ("mape", "median", "p90", "bias", "coverage80")
+_RULES = {"constant_efficiency": "one efficiency", "six_nd_at_40_percent": "6ND at 40 %"}
 
 
-def _score_row(name: str, figures: dict[str, Any]) -> dict[str, Any]:
-    scores = {k: "" if figures.get(k) is None else f"{figures[k]:.1%}" for k in _SCORES}
-    return {"": name, "rows": figures.get("counted", figures.get("rows")), **scores}
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def _score_row(name: str, figures: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
+    """One line of errors, with the mean errors of the rules of thumb on the same rows."""
+    scores = {k: _percent(figures.get(k)) for k in _SCORES}
+    beside = {_RULES[n]: _percent((rule or {}).get("mape")) for n, rule in rules.items()}
+    return {"": name, "rows": figures.get("counted", figures.get("rows")), **scores, **beside}
 
 
 def _show_training(report: TrainingReport) -> None:
     from clusterwright.cli.streams import print_table
 
     document = report.to_dict()
-    rows = [_score_row("all families alike", document)]
-    for group in ("by_kind", "by_family", "by_gpu"):
-        rows += [_score_row(f"{group[3:]} {name}", figures) for name, figures in document[group].items()]
-    rows.append(_score_row("the other rows", document["others"]))
-    rows += [_score_row(f"baseline {name}", figures) for name, figures in document["baselines"].items()]
+    rules = document["baselines"]
+    rows = [_score_row("all families alike", document, rules)]
+    for name, figures in document["by_kind"].items():
+        rows.append(_score_row(f"kind {name}", figures, {n: rule["by_kind"].get(name) for n, rule in rules.items()}))
+    rows += [_score_row(f"family {name}", f, f["baselines"]) for name, f in document["by_family"].items()]
+    rows += [_score_row(f"gpu {name}", figures, dict.fromkeys(rules)) for name, figures in document["by_gpu"].items()]
+    rows.append(_score_row("the other rows", document["others"], dict.fromkeys(rules)))
     print_table(rows)
+    won = document["families_won"]
+    click.echo("\nleast mean error: " + ", ".join(f"{_RULES.get(k, 'this law')} in {n} families" for k, n in won.items()))
+    click.echo(
+        "inside intervals: " + ", ".join(f"{i['nominal']:.0%} holds {_percent(i['coverage'])}" for i in _known(document))
+    )
+    _show_planner(document["planner"])
+    _show_counts(document)
+    if document["refused"]:
+        print_table([{"line": r.line, "id": r.id, "refused": why} for r, why in report.refused])
+
+
+def _known(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in document["interval"] if one["coverage"] is not None]
+
+
+def _show_planner(planner: dict[str, Any]) -> None:
+    from clusterwright.cli.streams import print_table
+
+    if not planner["groups"]:
+        click.echo("planner: no group of three measured plans of the same run")
+        return
+    click.echo("\nthe plan ranked first against the best measured one, in groups that differ in nothing but the plan")
+    print_table(
+        [
+            {
+                "group": f"{g['family']}: {g['model']}, {g['gpu_count']:g} {g['gpu']}",
+                "plans": g["plans"],
+                "chosen": _plan_words(g["chosen"]["plan"]),
+                "best measured": _plan_words(g["best"]["plan"]),
+                "regret": _percent(g["regret"]),
+                "limit": f"{g['limit']:.0%}",
+                "Spearman": "" if g["spearman"] is None else f"{g['spearman']:.2f}",
+            }
+            for g in planner["by_group"]
+        ]
+    )
+    order = "" if planner["spearman"] is None else f", Spearman {planner['spearman']:.2f}"
+    click.echo(
+        f"planner: {planner['within_limit']} of {planner['groups']} groups within the limit, "
+        f"mean regret {planner['regret']:.1%}{order}"
+    )
+
+
+def _plan_words(plan: dict[str, float]) -> str:
+    names = {"tp": "tp", "pp": "pp", "cp": "cp", "ep": "ep", "dp": "dp", "interleave": "chunks"}
+    said = [f"{word} {plan[name]:g}" for name, word in names.items() if plan[name] != 1]
+    return " x ".join(said) + f", micro-batch {plan['micro_batch']:g}"
+
+
+def _show_counts(document: dict[str, Any]) -> None:
     memory = document["memory"]
     said = "" if memory["mape"] is None else f", mean error {memory['mape']:.1%}"
     click.echo(
@@ -129,8 +188,8 @@ def _show_training(report: TrainingReport) -> None:
         f"{document['no_target']} without a measured step; memory: {memory['rows']} rows{said}, "
         f"{memory['false_misfits']} runs called impossible"
     )
-    if document["refused"]:
-        print_table([{"line": r.line, "id": r.id, "refused": why} for r, why in report.refused])
+    if document["fitted"]:
+        click.echo(f"{document['fitted']} rows were predicted by constants fitted to them: this is no test of the law")
 
 
 def _rows(report: FabricReport) -> list[dict[str, Any]]:

@@ -221,7 +221,8 @@ def calibrate_site(catalog: Catalog, path: Path, base: Calibration = CALIBRATION
         alone = macro(["site"] * len(counted), predicted / measured - 1.0)
     first = predicted_s(table, Fit(base.physics, base.factors, 0, {}))
     spread = _site_spread(base, alone)
-    own = Calibration(_rounded(found), {**base.factors, **_near(found)}, spread, {}, {"rows": len(counted)})
+    facts = {"rows": len(counted), "site_families": sorted({c.row.family for c in counted})}
+    own = Calibration(_rounded(found), {**base.factors, **_near(found)}, spread, {}, facts)
     return SiteReport(
         before=macro(["site"] * len(counted), first / measured - 1.0),
         after=macro(["site"] * len(counted), predicted_s(table, found) / measured - 1.0),
