@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,9 +61,15 @@ def fabric(ctx: click.Context, data: Path, output: str) -> None:
 @click.option(
     "--calibration", type=click.Path(path_type=Path), metavar="FILE", help="Constants of 'calibrate --out', not ours."
 )
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Also write the outcome into this folder: training.html (tables, scatter plot, intervals), training.json.",
+)
 @click.option("--in-sample", is_flag=True, help="Predict rows that the constants were fitted to by these constants.")
 @output_options("table", "json", "yaml", "csv")
-def training(data: Path | None, calibration: Path | None, in_sample: bool, output: str) -> None:
+def training(data: Path | None, calibration: Path | None, out: Path | None, in_sample: bool, output: str) -> None:
     """Published training runs against the step-time law: every row predicted, with interval and error.
 
     Columns read: gpu, gpu_count, model (needed); layers, hidden, ffn_hidden, heads, kv_heads, head_dim, vocab,
@@ -78,7 +85,19 @@ def training(data: Path | None, calibration: Path | None, in_sample: bool, outpu
 
     constants = read_calibration(calibration) if calibration else CALIBRATION
     report = validate_training(data or PUBLISHED, open_catalog(), constants, out_of_sample=not in_sample)
-    emit(report.to_dict(), output, _run_rows(report), lambda: _show_training(report))
+    document = report.to_dict()
+    if out is not None:
+        _write(document, out)
+    emit(document, output, _run_rows(report), lambda: _show_training(document))
+
+
+def _write(document: dict[str, Any], folder: Path) -> None:
+    from clusterwright.cluster import write_run
+    from clusterwright.report import accuracy_html
+
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    write_run(folder, {"training.html": accuracy_html(document).encode(), "training.json": text.encode()})
+    click.echo(f"written: {folder / 'training.html'}", err=True)
 
 
 def _run_rows(report: TrainingReport) -> list[dict[str, Any]]:
@@ -105,7 +124,6 @@ def _run_rows(report: TrainingReport) -> list[dict[str, Any]]:
 
 
 _SCORES = ("mape", "median", "p90", "bias", "coverage80")
-_RULES = {"constant_efficiency": "one efficiency", "six_nd_at_40_percent": "6ND at 40 %"}
 
 
 def _percent(value: float | None) -> str:
@@ -114,15 +132,18 @@ def _percent(value: float | None) -> str:
 
 def _score_row(name: str, figures: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
     """One line of errors, with the mean errors of the rules of thumb on the same rows."""
+    from clusterwright.report import RULES
+
     scores = {k: _percent(figures.get(k)) for k in _SCORES}
-    beside = {_RULES[n]: _percent((rule or {}).get("mape")) for n, rule in rules.items()}
+    beside = {RULES[n]: _percent((rule or {}).get("mape")) for n, rule in rules.items()}
     return {"": name, "rows": figures.get("counted", figures.get("rows")), **scores, **beside}
 
 
-def _show_training(report: TrainingReport) -> None:
+def _show_training(document: dict[str, Any]) -> None:
     from clusterwright.cli.streams import print_table
 
-    document = report.to_dict()
+    from clusterwright.report import RULES
+
     rules = document["baselines"]
     rows = [_score_row("all families alike", document, rules)]
     for name, figures in document["by_kind"].items():
@@ -130,16 +151,19 @@ def _show_training(report: TrainingReport) -> None:
     rows += [_score_row(f"family {name}", f, f["baselines"]) for name, f in document["by_family"].items()]
     rows += [_score_row(f"gpu {name}", figures, dict.fromkeys(rules)) for name, figures in document["by_gpu"].items()]
     rows.append(_score_row("the other rows", document["others"], dict.fromkeys(rules)))
-    print_table(rows)
+    print_table([row for row in rows if row["rows"]])
     won = document["families_won"]
-    click.echo("\nleast mean error: " + ", ".join(f"{_RULES.get(k, 'this law')} in {n} families" for k, n in won.items()))
     click.echo(
-        "inside intervals: " + ", ".join(f"{i['nominal']:.0%} holds {_percent(i['coverage'])}" for i in _known(document))
+        "\nleast mean error: " + ", ".join(f"{RULES.get(k, 'this law')} in {n} families" for k, n in won.items())
+    )
+    click.echo(
+        "inside intervals: "
+        + ", ".join(f"{i['nominal']:.0%} holds {_percent(i['coverage'])}" for i in _known(document))
     )
     _show_planner(document["planner"])
     _show_counts(document)
     if document["refused"]:
-        print_table([{"line": r.line, "id": r.id, "refused": why} for r, why in report.refused])
+        print_table([{k: p[k] for k in ("line", "id", "refused")} for p in document["predictions"] if "refused" in p])
 
 
 def _known(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -148,6 +172,7 @@ def _known(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _show_planner(planner: dict[str, Any]) -> None:
     from clusterwright.cli.streams import print_table
+    from clusterwright.report import plan_words
 
     if not planner["groups"]:
         click.echo("planner: no group of three measured plans of the same run")
@@ -158,8 +183,8 @@ def _show_planner(planner: dict[str, Any]) -> None:
             {
                 "group": f"{g['family']}: {g['model']}, {g['gpu_count']:g} {g['gpu']}",
                 "plans": g["plans"],
-                "chosen": _plan_words(g["chosen"]["plan"]),
-                "best measured": _plan_words(g["best"]["plan"]),
+                "chosen": plan_words(g["chosen"]["plan"]),
+                "best measured": plan_words(g["best"]["plan"]),
                 "regret": _percent(g["regret"]),
                 "limit": f"{g['limit']:.0%}",
                 "Spearman": "" if g["spearman"] is None else f"{g['spearman']:.2f}",
@@ -172,12 +197,6 @@ def _show_planner(planner: dict[str, Any]) -> None:
         f"planner: {planner['within_limit']} of {planner['groups']} groups within the limit, "
         f"mean regret {planner['regret']:.1%}{order}"
     )
-
-
-def _plan_words(plan: dict[str, float]) -> str:
-    names = {"tp": "tp", "pp": "pp", "cp": "cp", "ep": "ep", "dp": "dp", "interleave": "chunks"}
-    said = [f"{word} {plan[name]:g}" for name, word in names.items() if plan[name] != 1]
-    return " x ".join(said) + f", micro-batch {plan['micro_batch']:g}"
 
 
 def _show_counts(document: dict[str, Any]) -> None:

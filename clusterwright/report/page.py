@@ -16,7 +16,7 @@ from clusterwright.report.explanation import Explanation
 from clusterwright.report.model import Grid, Picture, ReportModel
 from clusterwright.report.theme import FONT, colour_css
 
-__all__ = ["NARROW_PX", "WIDE_PX", "html", "svg_of"]
+__all__ = ["NARROW_PX", "WIDE_PX", "html", "page_of", "svg_of"]
 
 WIDE_PX, NARROW_PX = 860, 342
 """Each picture is drawn for a desk and for a telephone; the page shows the one that fits."""
@@ -44,14 +44,19 @@ def html(model: ReportModel) -> str:
         model: what the report says.
     """
     anchors = _anchors(model.figures)
-    environment = _environment()
-    template = environment.get_template("report.html.j2")
-    return template.render(
-        model=model,
-        anchors=anchors,
-        groups=_grouped(model.figures),
-        style=Markup(colour_css() + _style()),  # noqa: S704 - our own style sheet
-        font=Markup(FONT),  # noqa: S704 - a constant
+    return page_of("report.html.j2", model=model, anchors=anchors, groups=_grouped(model.figures))
+
+
+def page_of(template: str, **said: Any) -> str:
+    """A page from one of the room's templates, in the one style."""
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            style=Markup(colour_css() + _style()),  # noqa: S704 - our own style sheet
+            font=Markup(FONT),  # noqa: S704 - a constant
+            **said,
+        )
     )
 
 
