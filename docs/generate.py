@@ -18,7 +18,7 @@ from clusterwright.cli.doors import all_findings, all_laws
 from clusterwright.cli.verbs import STAGES, VERBS
 from clusterwright.findings import SEVERITIES
 from clusterwright.spec import reference as spec_page
-from docs.accuracy import accuracy_page
+from docs.accuracy import IMAGES, accuracy_page, images
 
 REFERENCE = Path(__file__).parent / "reference"
 HEAD = "<!-- written by docs/generate.py; change the code, then say: make reference -->\n\n"
@@ -194,21 +194,28 @@ def page(name: str) -> str:
     return HEAD + PAGES[name]().rstrip("\n") + "\n"
 
 
-def stale() -> list[str]:
-    """The pages whose text is not what the code says."""
-    return [n for n in PAGES if not (REFERENCE / n).is_file() or (REFERENCE / n).read_text("utf-8") != page(n)]
+def wanted() -> Iterator[tuple[Path, str]]:
+    """Every generated file and the text that it must have."""
+    yield from ((REFERENCE / name, page(name)) for name in PAGES)
+    yield from ((IMAGES / name, text) for name, text in images().items())
+
+
+def stale() -> list[tuple[Path, str]]:
+    """The files whose text is not what the code says, with the text that they must have."""
+    return [(p, text) for p, text in wanted() if not p.is_file() or p.read_text("utf-8") != text]
 
 
 def main(check: bool) -> int:
     """Write the pages, or say which are not current."""
-    names = stale()
-    for name in names:
+    found = stale()
+    for path, text in found:
+        name = path.relative_to(REFERENCE.parents[1])
         if check:
-            print(f"docs/reference/{name} is not current; say: make reference", file=sys.stderr)
+            print(f"{name} is not current; say: make reference", file=sys.stderr)
         else:
-            (REFERENCE / name).write_text(page(name), "utf-8")
-            print(f"docs/reference/{name}")
-    return 1 if check and names else 0
+            path.write_text(text, "utf-8")
+            print(name)
+    return 1 if check and found else 0
 
 
 if __name__ == "__main__":

@@ -141,7 +141,6 @@ def _score_row(name: str, figures: dict[str, Any], rules: dict[str, Any]) -> dic
 
 def _show_training(document: dict[str, Any]) -> None:
     from clusterwright.cli.streams import print_table
-
     from clusterwright.report import RULES
 
     rules = document["baselines"]
@@ -152,22 +151,14 @@ def _show_training(document: dict[str, Any]) -> None:
     rows += [_score_row(f"gpu {name}", figures, dict.fromkeys(rules)) for name, figures in document["by_gpu"].items()]
     rows.append(_score_row("the other rows", document["others"], dict.fromkeys(rules)))
     print_table([row for row in rows if row["rows"]])
-    won = document["families_won"]
-    click.echo(
-        "\nleast mean error: " + ", ".join(f"{RULES.get(k, 'this law')} in {n} families" for k, n in won.items())
-    )
-    click.echo(
-        "inside intervals: "
-        + ", ".join(f"{i['nominal']:.0%} holds {_percent(i['coverage'])}" for i in _known(document))
-    )
+    won = (f"{RULES.get(name, 'this law')} in {count} families" for name, count in document["families_won"].items())
+    click.echo("\nleast mean error: " + ", ".join(won))
+    held = (f"{i['nominal']:.0%} holds {i['coverage']:.1%}" for i in document["interval"] if i["coverage"] is not None)
+    click.echo("inside intervals: " + ", ".join(held))
     _show_planner(document["planner"])
     _show_counts(document)
     if document["refused"]:
         print_table([{k: p[k] for k in ("line", "id", "refused")} for p in document["predictions"] if "refused" in p])
-
-
-def _known(document: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in document["interval"] if one["coverage"] is not None]
 
 
 def _show_planner(planner: dict[str, Any]) -> None:

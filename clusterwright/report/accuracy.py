@@ -54,6 +54,7 @@ def accuracy_images(document: Mapping[str, Any]) -> dict[str, str]:
         drawn = draw(data, 720).replace("<svg ", f'<svg role="img" aria-label="{escape(said, quote=True)}" ', 1)
         head, _, rest = drawn.partition(">")
         paper = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
+        rest = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", rest)
         found[name] = re.sub(r"\d+\.\d{2,}", lambda n: f"{float(n[0]):.1f}", f"{head}>{paper}{rest}") + "\n"
     return found
 

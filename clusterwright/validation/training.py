@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 SCHEMA = "clusterwright/validate-training/1"
 
 NOMINAL = (0.50, 0.60, 0.70, 0.80, 0.90, 0.95)
-"""Intervals whose coverage is counted; those other than 80 % follow from it as if errors of the logarithm were normal."""
+"""Intervals whose coverage is counted; all follow from that of 80 % as if the logarithm's errors were normal."""
 
 
 @dataclass(frozen=True)

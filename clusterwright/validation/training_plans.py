@@ -86,8 +86,8 @@ def _judged(members: Sequence[tuple[Case, float]]) -> dict[str, Any] | None:
         return None
     kept = list(plans.values())
     measured = np.array([np.median([float(c.row.step_s or np.nan) for c, _ in runs]) for runs in kept])
-    predicted = np.array([runs[0][1] for runs in kept])
-    first, best = np.flatnonzero(predicted == predicted.min()), int(np.argmin(measured))
+    step = np.array([runs[0][1] for runs in kept])
+    first, best = np.flatnonzero(step == step.min()), int(np.argmin(measured))
     regret = float(measured[first].mean() / measured[best] - 1.0)
     tied = int((measured <= measured[best] * (1.0 + NOISE)).sum())
     limit = NOISE if tied > 1 else LIMIT
@@ -103,8 +103,8 @@ def _judged(members: Sequence[tuple[Case, float]]) -> dict[str, Any] | None:
         "tied_with_best": tied - 1,
         "limit": limit,
         "within_limit": regret <= limit,
-        "spearman": spearman(predicted, measured),
-        "ordered_pairs": _ordered(predicted, measured),
+        "spearman": spearman(step, measured),
+        "ordered_pairs": _ordered(step, measured),
     }
 
 
