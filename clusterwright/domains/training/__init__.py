@@ -22,7 +22,14 @@ from clusterwright.domains.training.machine import (
     job_gpus,
     measured_parts,
 )
-from clusterwright.domains.training.memory import fits, impossible, memory_of
+from clusterwright.domains.training.memory import (
+    EAGER_GRADIENT_BYTES,
+    EAGER_RESERVE_BYTES,
+    RESERVE_BYTES,
+    fits,
+    impossible,
+    memory_of,
+)
 from clusterwright.domains.training.options import Asked, Job, legal_plans
 from clusterwright.domains.training.physics import CALIBRATION, PHYSICS, PRIOR, Calibration, Physics, calibration_of
 from clusterwright.domains.training.plans import RECOMPUTE, Machines, Plans, Runs
@@ -37,12 +44,15 @@ from clusterwright.spec import Spec
 __all__ = [
     "BYTES_PER_ELEMENT",
     "CALIBRATION",
+    "EAGER_GRADIENT_BYTES",
+    "EAGER_RESERVE_BYTES",
     "FINDINGS",
     "LAWS",
     "MODERN",
     "PHYSICS",
     "PRIOR",
     "RECOMPUTE",
+    "RESERVE_BYTES",
     "Asked",
     "Calibration",
     "Job",
