@@ -11,6 +11,7 @@ from clusterwright.domains.training import CALIBRATION, PRIOR
 from clusterwright.report import RULES, accuracy_images, plan_words
 from clusterwright.validation import PUBLISHED, TrainingReport, validate_training
 
+SHORT = Path(__file__).parents[1] / "tests" / "validation" / "data" / "out_of_memory.csv"
 IMAGES = Path(__file__).parent / "images"
 KINDS = ("dense", "moe")
 WORDS = {
@@ -91,6 +92,7 @@ def accuracy_page() -> str:
         *_intervals(document),
         *_left_out_gpus(),
         *_rest(document, report),
+        *_short(),
         *_constants(),
     ]
     return "\n".join(lines)
@@ -195,6 +197,30 @@ def _rest(document: dict[str, Any], report: Any) -> list[str]:
         f"- {others['rows']} measured rows leave out what decides their outcome (plan, architecture, frozen weights): "
         "mean "
         f"error {_percent(others['mape'])}, {_percent(others['coverage80'])} inside their intervals.",
+        "",
+    ]
+
+
+def _short() -> list[str]:
+    report = validate_training(SHORT, load_catalog())
+    memory = report.memory
+    short = memory["out_of_memory"]
+    sources: dict[str, list[int]] = {}
+    for one in report.predicted:
+        counts = sources.setdefault(one.case.row.text("source"), [0, 0])
+        counts[one.case.row.text("outcome") == "oom"] += 1
+    return [
+        "## What ran out of memory",
+        "",
+        f"{short['rows']} published runs that ran out of memory, and {memory['happened']} beside them that did not. "
+        f"{short['false_fits']} of the first are said to fit, {memory['false_misfits']} of the second are called "
+        f"impossible; {short['called_impossible']} of the first are called impossible, the rest lies in between. What "
+        "is not known of the software counts both ways: a framework whose norms and loss are plain operators may keep "
+        "more, one with gradients in BF16 less.",
+        "",
+        "| source | ran | ran out |",
+        "|---|---|---|",
+        *(f"| {source} | {ran} | {out} |" for source, (ran, out) in sources.items()),
         "",
     ]
 

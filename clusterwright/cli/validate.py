@@ -75,8 +75,8 @@ def training(data: Path | None, calibration: Path | None, out: Path | None, in_s
     Columns read: gpu, gpu_count, model (needed); layers, hidden, ffn_hidden, heads, kv_heads, head_dim, vocab,
     gated_mlp, num_experts, top_k (empty: the catalogue's); seq_len, global_batch_seqs, tp, pp, cp, ep, vpp,
     micro_batch, recompute, sequence_parallel, zero_stage (empty: the framework's default, which widens the interval);
-    precision, framework, release, routing, interconnect; measured_step_s, measured_memory_gib; family, kind,
-    why_not_in_target. A row that the constants were fitted to is predicted by those fitted without its family. Headline
+    precision, framework, release, routing, interconnect; measured_step_s, measured_memory_gib, outcome (ran, or oom
+    where the memory ran out); family, kind, why_not_in_target. A row that the constants were fitted to is predicted by those fitted without its family. Headline
     figures are means over families of the rows without why_not_in_target.
     """
     from clusterwright.cli.streams import open_catalog
@@ -198,6 +198,12 @@ def _show_counts(document: dict[str, Any]) -> None:
         f"{document['no_target']} without a measured step; memory: {memory['rows']} rows{said}, "
         f"{memory['false_misfits']} runs called impossible"
     )
+    short = memory["out_of_memory"]
+    if short["rows"]:
+        click.echo(
+            f"{short['rows']} runs ran out of memory: {short['false_fits']} of them are said to fit, "
+            f"{short['called_impossible']} are called impossible"
+        )
     if document["fitted"]:
         click.echo(f"{document['fitted']} rows were predicted by constants fitted to them: this is no test of the law")
 

@@ -136,6 +136,13 @@ def _planner(planner: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _memory(memory: Mapping[str, Any]) -> dict[str, Any]:
-    rows = [["runs with a measured memory", str(memory["rows"])], ["mean error", _percent(memory["mape"], 1)]]
-    rows += [["runs that happened and are called impossible", str(memory["false_misfits"])]]
-    return {"caption": "Memory", "columns": ["", ""], "rows": rows if memory["rows"] else []}
+    short = memory["out_of_memory"]
+    rows = [
+        ["runs with a measured memory", str(memory["rows"])],
+        ["mean error on them", _percent(memory["mape"], 1)],
+        ["runs that happened", str(memory["happened"])],
+        ["of them called impossible", str(memory["false_misfits"])],
+        ["runs that ran out of memory", str(short["rows"])],
+        ["of them said to fit", str(short["false_fits"])],
+    ]
+    return {"caption": "Memory", "columns": ["", ""], "rows": rows}
