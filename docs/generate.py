@@ -5,7 +5,13 @@ The pages are committed, so that they can be read without building anything; a t
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
+import shlex
+import shutil
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +19,7 @@ from pathlib import Path
 import click
 
 from clusterwright.catalog import KINDS, load_catalog
+from clusterwright.cli import main as main_verb
 from clusterwright.cli import program
 from clusterwright.cli.doors import all_findings, all_laws
 from clusterwright.cli.verbs import STAGES, VERBS
@@ -194,9 +201,34 @@ def page(name: str) -> str:
     return HEAD + PAGES[name]().rstrip("\n") + "\n"
 
 
+GUIDES = ("calibrating.md",)
+"""Guides whose ``text`` blocks are what the commands of the ``sh`` block before them print."""
+_SHOWN = re.compile(r"^```sh\n(.*?)^```\n\n```text\n.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def guide(name: str) -> str:
+    """The text of a guide with what its commands print now; they run in a folder with the examples."""
+    examples = REFERENCE.parents[1] / "examples"
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        shutil.copytree(examples, folder, dirs_exist_ok=True)
+        return _SHOWN.sub(_with_output, (REFERENCE.parent / "guides" / name).read_text("utf-8"))
+
+
+def _with_output(block: re.Match[str]) -> str:
+    lines: list[str] = []
+    for line in block[1].splitlines():
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+            assert main_verb(shlex.split(line.removesuffix(" | head"))[1:]) == 0, line
+        most = 10 if line.endswith(" | head") else None
+        lines += [printed.rstrip() for printed in said.getvalue().splitlines()[:most]]
+    return f"```sh\n{block[1]}```\n\n```text\n" + "\n".join(lines) + "\n```"
+
+
 def wanted() -> Iterator[tuple[Path, str]]:
     """Every generated file and the text that it must have."""
     yield from ((REFERENCE / name, page(name)) for name in PAGES)
+    yield from ((REFERENCE.parent / "guides" / name, guide(name)) for name in GUIDES)
     yield from ((IMAGES / name, text) for name, text in images().items())
 
 

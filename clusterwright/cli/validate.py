@@ -76,12 +76,12 @@ def training(data: Path | None, calibration: Path | None, out: Path | None, in_s
     gated_mlp, num_experts, top_k (empty: the catalogue's); seq_len, global_batch_seqs, tp, pp, cp, ep, vpp,
     micro_batch, recompute, sequence_parallel, zero_stage (empty: the framework's default, which widens the interval);
     precision, framework, release, routing, interconnect; measured_step_s, measured_memory_gib, outcome (ran, or oom
-    where the memory ran out); family, kind, why_not_in_target. A row that the constants were fitted to is predicted by those fitted without its family. Headline
-    figures are means over families of the rows without why_not_in_target.
+    where the memory ran out); family, kind, why_not_in_target. A row that the constants were fitted to is predicted by
+    those fitted without its family. Headline figures are means over families of the rows without why_not_in_target.
     """
     from clusterwright.cli.streams import open_catalog
-    from clusterwright.domains.training import CALIBRATION
-    from clusterwright.validation import PUBLISHED, read_calibration, validate_training
+    from clusterwright.domains.training import CALIBRATION, read_calibration
+    from clusterwright.validation import PUBLISHED, validate_training
 
     constants = read_calibration(calibration) if calibration else CALIBRATION
     report = validate_training(data or PUBLISHED, open_catalog(), constants, out_of_sample=not in_sample)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
@@ -16,7 +15,7 @@ from clusterwright.catalog import Catalog
 from clusterwright.domains import training
 from clusterwright.domains.training import CALIBRATION, Calibration
 from clusterwright.errors import InputError
-from clusterwright.source import Place, Problem, read_bytes
+from clusterwright.source import Place
 from clusterwright.validation.codes import FINDINGS
 from clusterwright.validation.training_cases import Case, Cases, case_of, cases_of
 from clusterwright.validation.training_fit import SURENESS, Fit, fit, predicted_s
@@ -31,7 +30,6 @@ __all__ = [
     "calibrate_site",
     "gathered",
     "half_width",
-    "read_calibration",
 ]
 
 Floats = NDArray[np.float64]
@@ -60,23 +58,6 @@ def gathered(rows: Sequence[Published], catalog: Catalog) -> tuple[list[Case], l
         except RefusedRowError as why:
             refused.append((row, str(why)))
     return cases, refused
-
-
-def read_calibration(path: Path) -> Calibration:
-    """A calibration as ``calibrate --out`` writes it.
-
-    Raises:
-        InputError: the file cannot be read or is no calibration.
-    """
-    data = read_bytes(path)
-    if isinstance(data, Problem):
-        raise InputError(FINDINGS["VALIDATION-CALIBRATION"].at(data.place, data.message, data.hint))
-    try:
-        return training.calibration_of(json.loads(data))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        hint = "'clusterwright calibrate --out FILE' writes one"
-        found = FINDINGS["VALIDATION-CALIBRATION"].at(Place(str(path)), f"is no calibration: {error}", hint)
-        raise InputError(found) from None
 
 
 def calibrate_published(catalog: Catalog, path: Path = PUBLISHED, date: str = "") -> Calibration:

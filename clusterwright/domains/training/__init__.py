@@ -13,7 +13,7 @@ from clusterwright.cluster import Cluster, Frame, Provenance, from_spec, laws
 from clusterwright.domains.training import performance as _laws
 from clusterwright.domains.training.choice import choose, nearest, rank
 from clusterwright.domains.training.findings import FINDINGS
-from clusterwright.domains.training.job import asked_of, job_of, places_of
+from clusterwright.domains.training.job import asked_of, calibration_for, job_of, places_of, read_calibration
 from clusterwright.domains.training.machine import (
     BYTES_PER_ELEMENT,
     Measured,
@@ -74,6 +74,7 @@ __all__ = [
     "measured_parts",
     "memory_of",
     "rank",
+    "read_calibration",
     "shape_of",
     "size",
     "stacked_shapes",
@@ -118,7 +119,8 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 def _size(frame: Frame, spec: Spec, j: int, catalog: Catalog) -> None:
     train, at = spec.workloads[j].train, f"training[{j}]"
     assert train is not None  # noqa: S101  # the caller has looked
-    job, asked, level = job_of(train), asked_of(train), train.plan.recompute if train.plan else "auto"
+    job, asked = job_of(train, calibration_for(spec)), asked_of(train)
+    level = train.plan.recompute if train.plan else "auto"
     places = places_of(spec, j)
     model = Provenance("catalog", place=f"catalogue: model/{train.model}", note="counted from the dimensions")
     put_model(frame, at, job, train.tokens, {"model": model, "tokens": from_spec(places["tokens"])})
