@@ -1,4 +1,4 @@
-"""A run that names a calibration is timed by its constants and its factor; a file that is none is said with its place."""
+"""A run that names a calibration is timed by its constants and its factor; a bad file is said with its place."""
 
 import json
 import math
