@@ -141,7 +141,6 @@ def _score_row(name: str, figures: dict[str, Any], rules: dict[str, Any]) -> dic
 
 def _show_training(document: dict[str, Any]) -> None:
     from clusterwright.cli.streams import print_table
-    from clusterwright.report import RULES
 
     rules = document["baselines"]
     rows = [_score_row("all families alike", document, rules)]
@@ -151,14 +150,22 @@ def _show_training(document: dict[str, Any]) -> None:
     rows += [_score_row(f"gpu {name}", figures, dict.fromkeys(rules)) for name, figures in document["by_gpu"].items()]
     rows.append(_score_row("the other rows", document["others"], dict.fromkeys(rules)))
     print_table([row for row in rows if row["rows"]])
-    won = (f"{RULES.get(name, 'this law')} in {count} families" for name, count in document["families_won"].items())
-    click.echo("\nleast mean error: " + ", ".join(won))
-    held = (f"{i['nominal']:.0%} holds {i['coverage']:.1%}" for i in document["interval"] if i["coverage"] is not None)
-    click.echo("inside intervals: " + ", ".join(held))
+    if document["counted"]:
+        _show_wins(document)
     _show_planner(document["planner"])
     _show_counts(document)
     if document["refused"]:
         print_table([{k: p[k] for k in ("line", "id", "refused")} for p in document["predictions"] if "refused" in p])
+
+
+def _show_wins(document: dict[str, Any]) -> None:
+    """In how many families each has the least error, and how many runs intervals of several widths hold."""
+    from clusterwright.report import RULES
+
+    won = (f"{RULES.get(name, 'this law')} in {count} families" for name, count in document["families_won"].items())
+    click.echo("\nleast mean error: " + ", ".join(won))
+    held = (f"{i['nominal']:.0%} holds {i['coverage']:.1%}" for i in document["interval"] if i["coverage"] is not None)
+    click.echo("inside intervals: " + ", ".join(held))
 
 
 def _show_planner(planner: dict[str, Any]) -> None:

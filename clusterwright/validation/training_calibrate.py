@@ -234,4 +234,8 @@ def _changes(before: Calibration, after: Calibration) -> list[dict[str, Any]]:
         start = before.factors.get(name, 1.0)
         if abs(value / start - 1.0) > 0.002:
             rows.append({"name": f"factor of {name}", "before": start, "after": value})
+    for kind, value in after.spread.items():
+        start = before.spread.get(kind, value)
+        if abs(value / start - 1.0) > 0.002:
+            rows.append({"name": f"80 % interval of {kind} models, either way", "before": start, "after": value})
     return rows

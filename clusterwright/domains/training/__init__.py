@@ -66,6 +66,7 @@ __all__ = [
     "Step",
     "apply",
     "best_products",
+    "calibration_for",
     "calibration_of",
     "choose",
     "fits",

@@ -164,9 +164,11 @@ class Record:
         )
         self._give("step.other_s", self.step.other_s, assumed(note))
         law = laws.moe_step_time_s if self.job.shape.moe_layers else laws.step_time_s
+        note = ""
         if self.job.spread is not None:
-            law = replace(law, spread=self.job.spread)
-        self.frame.derive(f"{self.at}.step_time_s", law, parts=[f"{self.at}.step.{f.name}" for f in fields(Step)])
+            law, note = replace(law, spread=self.job.spread), f"interval of the calibration: {self.job.spread:.1%}"
+        parts = [f"{self.at}.step.{f.name}" for f in fields(Step)]
+        self.frame.derive(f"{self.at}.step_time_s", law, note=note, parts=parts)
 
     def _put_products(self) -> None:
         shape, plans, step = self.job.shape, self.kept.plans, self.step
