@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from clusterwright.report.charts import coverage, scatter
-from clusterwright.report.page import NARROW_PX, WIDE_PX, page_of
+from clusterwright.report.page import NARROW_PX, WIDE_PX, page_of, renamed
 from clusterwright.report.theme import PAPER
 from clusterwright.report.words import RULES, plan_words
 
@@ -51,7 +51,7 @@ def accuracy_images(document: Mapping[str, Any]) -> dict[str, str]:
     names = ("training-scatter.svg", "training-intervals.svg")
     found = {}
     for name, (_, said, draw, data) in zip(names, _pictures(document), strict=True):
-        drawn = draw(data, 720).replace("<svg ", f'<svg role="img" aria-label="{escape(said, quote=True)}" ', 1)
+        drawn = _labelled(renamed(draw(data, 720), "c"), said)
         head, _, rest = drawn.partition(">")
         paper = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
         rest = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", rest)
@@ -80,11 +80,16 @@ def _pictures(document: Mapping[str, Any]) -> list[tuple[str, str, Any, dict[str
     ]
 
 
+def _labelled(svg: str, said: str) -> str:
+    """A drawing with its words for those who cannot see it."""
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(said, quote=True)}" ', 1)
+
+
 def _both(draw: Any, data: Mapping[str, Any], said: str) -> str:
     """A picture for a desk and for a telephone."""
     made = []
     for name, width in (("desk", WIDE_PX), ("phone", NARROW_PX)):
-        drawn = draw(data, width).replace("<svg ", f'<svg role="img" aria-label="{escape(said, quote=True)}" ', 1)
+        drawn = _labelled(renamed(draw(data, width), f"{draw.__name__}-{name}"), said)
         made.append(f'<div class="{name}">{drawn}</div>')
     return "".join(made)
 
