@@ -32,6 +32,8 @@ OPTIONS = {
     "dp": f"{_RUN}.plan.dp",
     "micro_batch": f"{_RUN}.plan.micro_batch",
     "recompute": f"{_RUN}.plan.recompute",
+    "framework": f"{_RUN}.framework",
+    "calibration": "calibration",
     "fabric": "fabric.technology",
     "oversubscription": "fabric.oversubscription",
 }

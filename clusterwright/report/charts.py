@@ -1,4 +1,5 @@
-"""Charts as SVG: waterfalls, the Pareto front, tornados. Altair writes the grammar, vl-convert draws it.
+"""Charts as SVG: waterfalls, the Pareto front, tornados, a law against measurements. Altair writes the grammar,
+vl-convert draws it.
 
 Channels are written out (``alt.X2("end:Q")``): to find the class of a bare text Altair takes some 20 ms each time.
 """
@@ -11,11 +12,11 @@ from typing import Any
 
 import altair as alt
 
-from clusterwright.report.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, SKY, chart_config
+from clusterwright.report.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, SERIES, SKY, chart_config
 from clusterwright.report.words import label, number, own_label, short
 from clusterwright.units import DAY_S, HOUR_S, YEAR_S
 
-__all__ = ["axis_unit", "pareto", "roofline", "tornado", "waterfall"]
+__all__ = ["axis_unit", "coverage", "pareto", "roofline", "scatter", "tornado", "waterfall"]
 
 NARROW = 500
 """Below this width a chart is for a telephone: shorter labels, fewer ticks."""
@@ -242,6 +243,71 @@ def roofline(data: Mapping[str, Any], width: int) -> str:
         _chart(points).mark_circle(color=ORANGE, size=60, opacity=1).encode(x=x, y=y),
     ]
     return _svg(alt.layer(*layers), width, 230)
+
+
+BAND = 0.20
+"""Half-width of the band around the line of equal values, relative."""
+_SHAPES = ("circle", "triangle-up", "square", "diamond", "cross")
+
+
+def scatter(data: Mapping[str, Any], width: int) -> str:
+    """Predicted against measured step time on logarithmic axes, a colour and shape a group, with a band of 20 %.
+
+    Args:
+        data: points (x_s measured, y_s predicted, group).
+        width: of the picture, pixels.
+    """
+    points, narrow = data["points"], width < NARROW
+    values = [p[k] for p in points for k in ("x_s", "y_s")] or [1.0]
+    low, high = min(values) / 1.25, max(values) * 1.25
+    ends = [{"x": v, "y": v, "low": v * (1 - BAND), "high": v * (1 + BAND)} for v in (low, high)]
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    marks = alt.Axis(format="~g", values=_ticks(low, high, 4 if narrow else 8))
+    x = alt.X("x:Q", title="measured step time, s", scale=scale, axis=marks)
+    y = alt.Y("y:Q", title="predicted step time, s", scale=scale, axis=marks)
+    groups = sorted({p["group"] for p in points})
+    looks = [(SERIES[i % len(SERIES)], _SHAPES[(i // len(SERIES) + i) % len(_SHAPES)]) for i in range(len(groups))]
+    legend = alt.Legend(
+        orient="bottom" if narrow else "right", columns=2 if narrow else 1, title=None, labelColor=MUTED
+    )
+    rows = [{"x": p["x_s"], "y": p["y_s"], "group": p["group"]} for p in points]
+    line = _chart(ends)
+    layers = [
+        line.mark_area(color=GREY, opacity=0.35, clip=True).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        line.mark_line(color=MUTED, strokeWidth=1).encode(x=x, y=y),
+        _chart(rows)
+        .mark_point(filled=True, size=34, opacity=0.85)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("group:N", scale=alt.Scale(domain=groups, range=[c for c, _ in looks]), legend=legend),
+            shape=alt.Shape("group:N", scale=alt.Scale(domain=groups, range=[s for _, s in looks]), legend=legend),
+        ),
+    ]
+    return _svg(alt.layer(*layers), width, 320 if narrow else 480)
+
+
+def coverage(data: Mapping[str, Any], width: int) -> str:
+    """Share of the measurements inside intervals against the share that the intervals claim.
+
+    Args:
+        data: points (nominal, coverage), fractions.
+        width: of the picture, pixels.
+    """
+    rows = [{"x": 100 * p["nominal"], "y": 100 * p["coverage"]} for p in data["points"]]
+    span = [min([45.0, *(r["y"] - 5 for r in rows)]), 100.0]
+    ticks = alt.Axis(values=list(range(10, 101, 10)))
+    x = alt.X("x:Q", title="width of the interval, %", scale=alt.Scale(domain=span, nice=False), axis=ticks)
+    y = alt.Y("y:Q", title="runs inside, %", scale=alt.Scale(domain=span, nice=False), axis=ticks)
+    layers = [
+        _chart([{"x": v, "y": v} for v in span]).mark_line(color=MUTED, strokeWidth=1).encode(x=x, y=y),
+        _chart(rows).mark_line(color=BLUE, strokeWidth=1.5).encode(x=x, y=y),
+        _chart(rows).mark_circle(color=BLUE, size=60, opacity=1).encode(x=x, y=y),
+        _chart([{**r, "text": f"{r['y']:.0f}"} for r in rows])
+        .mark_text(align="left", dx=8, dy=8)
+        .encode(x=x, y=y, text="text:N"),
+    ]
+    return _svg(alt.layer(*layers), width, 300)
 
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:

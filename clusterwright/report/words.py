@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 from clusterwright.units import HOUR_S, human, human_as, unit_of
 
-__all__ = ["LABELS", "in_unit", "label", "number", "own_label", "short", "si", "span"]
+__all__ = ["LABELS", "RULES", "in_unit", "label", "number", "own_label", "plan_words", "short", "si", "span"]
 
 LABELS = {
     "compute.gpus": "GPUs",
@@ -205,3 +206,14 @@ def short(text: str, most: int) -> str:
 def in_unit(value: float, unit: str) -> str:
     """A value of a table's column, whose unit is known from the schema."""
     return human_as(value, {"count": "1", "text": "1"}.get(unit, unit))
+
+
+RULES = {"constant_efficiency": "one efficiency", "six_nd_at_40_percent": "6ND at 40 %"}
+"""The rules of thumb that the training law is held against, in words."""
+
+
+def plan_words(plan: Mapping[str, float]) -> str:
+    """A plan in one line; degrees of one are left out."""
+    names = {"tp": "tp", "pp": "pp", "cp": "cp", "ep": "ep", "dp": "dp", "interleave": "chunks"}
+    said = [f"{word} {plan[name]:g}" for name, word in names.items() if plan[name] != 1]
+    return " x ".join(said or ["one GPU"]) + f", micro-batch {plan['micro_batch']:g}"

@@ -21,7 +21,7 @@ from clusterwright.spec.scheduling import Scheduler
 from clusterwright.spec.section import Section, is_auto
 from clusterwright.spec.storage import Storage
 from clusterwright.spec.training import Workload
-from clusterwright.spec.words import Name, Part, Reserved
+from clusterwright.spec.words import Name, Part, Reserved, Text
 
 __all__ = ["Spec", "path_of"]
 
@@ -54,6 +54,11 @@ class Spec(Section):
     )
     currency: Annotated[str, Part("currencies", "currency", "EUR")] = Field(
         "USD", description="Currency of what is printed; amounts can be written in any currency of the catalogue."
+    )
+    calibration: Annotated[str | None, Text("mine.json", 1000)] = Field(
+        None,
+        description="Constants of the step-time law as `clusterwright calibrate --out` writes them, a file relative to "
+        "this one; `auto` takes the shipped ones.",
     )
     workloads: list[Workload] = Field(min_length=1, description="What the cluster is for.")
     compute: Compute = Field(default_factory=Compute, description="Accelerators and servers.")

@@ -14,7 +14,7 @@ from clusterwright.spec.context import Context
 from clusterwright.spec.forms import Count, Form, Quantity, Wrong, finite, problem, problems, shown
 from clusterwright.spec.section import Section
 from clusterwright.spec.tokens import Batch, BatchSize, Tokens
-from clusterwright.spec.words import Name, Part, Reserved, Word
+from clusterwright.spec.words import Name, Part, Reserved, Text, Word
 
 __all__ = ["PRECISIONS", "RECOMPUTES", "AskedModel", "Model", "Plan", "Train", "Workload"]
 
@@ -144,6 +144,9 @@ class Train(Section):
     )
     gpus: Annotated[int | None, Count(MOST_GPUS, "1024")] = Field(
         None, description="Accelerators of this run; `auto` is all of the largest site."
+    )
+    framework: Annotated[str | None, Text("Megatron-LM")] = Field(
+        None, description="Software that trains; `auto` takes the mean of the frameworks of the calibration."
     )
     plan: Plan | None = Field(None, description="The parallelism plan; `auto` searches it.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
@@ -16,7 +15,7 @@ from clusterwright.catalog import Catalog
 from clusterwright.domains import training
 from clusterwright.domains.training import CALIBRATION, Calibration
 from clusterwright.errors import InputError
-from clusterwright.source import Place, Problem, read_bytes
+from clusterwright.source import Place
 from clusterwright.validation.codes import FINDINGS
 from clusterwright.validation.training_cases import Case, Cases, case_of, cases_of
 from clusterwright.validation.training_fit import SURENESS, Fit, fit, predicted_s
@@ -31,7 +30,6 @@ __all__ = [
     "calibrate_site",
     "gathered",
     "half_width",
-    "read_calibration",
 ]
 
 Floats = NDArray[np.float64]
@@ -60,23 +58,6 @@ def gathered(rows: Sequence[Published], catalog: Catalog) -> tuple[list[Case], l
         except RefusedRowError as why:
             refused.append((row, str(why)))
     return cases, refused
-
-
-def read_calibration(path: Path) -> Calibration:
-    """A calibration as ``calibrate --out`` writes it.
-
-    Raises:
-        InputError: the file cannot be read or is no calibration.
-    """
-    data = read_bytes(path)
-    if isinstance(data, Problem):
-        raise InputError(FINDINGS["VALIDATION-CALIBRATION"].at(data.place, data.message, data.hint))
-    try:
-        return training.calibration_of(json.loads(data))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        hint = "'clusterwright calibrate --out FILE' writes one"
-        found = FINDINGS["VALIDATION-CALIBRATION"].at(Place(str(path)), f"is no calibration: {error}", hint)
-        raise InputError(found) from None
 
 
 def calibrate_published(catalog: Catalog, path: Path = PUBLISHED, date: str = "") -> Calibration:
@@ -221,7 +202,8 @@ def calibrate_site(catalog: Catalog, path: Path, base: Calibration = CALIBRATION
         alone = macro(["site"] * len(counted), predicted / measured - 1.0)
     first = predicted_s(table, Fit(base.physics, base.factors, 0, {}))
     spread = _site_spread(base, alone)
-    own = Calibration(_rounded(found), {**base.factors, **_near(found)}, spread, {}, {"rows": len(counted)})
+    facts = {"rows": len(counted), "site_families": sorted({c.row.family for c in counted})}
+    own = Calibration(_rounded(found), {**base.factors, **_near(found)}, spread, {}, facts)
     return SiteReport(
         before=macro(["site"] * len(counted), first / measured - 1.0),
         after=macro(["site"] * len(counted), predicted_s(table, found) / measured - 1.0),
@@ -252,4 +234,8 @@ def _changes(before: Calibration, after: Calibration) -> list[dict[str, Any]]:
         start = before.factors.get(name, 1.0)
         if abs(value / start - 1.0) > 0.002:
             rows.append({"name": f"factor of {name}", "before": start, "after": value})
+    for kind, value in after.spread.items():
+        start = before.spread.get(kind, value)
+        if abs(value / start - 1.0) > 0.002:
+            rows.append({"name": f"80 % interval of {kind} models, either way", "before": start, "after": value})
     return rows

@@ -119,16 +119,21 @@ GRAPHS_SINCE = 2026.0 + 5.0 / 12.0
 """Megatron launches mixtures of experts as captured graphs from its release 26.06 on."""
 
 
+_HIDE_TP = ("bridge", "nemo", "mlperf")
+_HIDE_DP = (*_HIDE_TP, "foundry", "titan", "fsdp", "deepspeed")
+"""Frameworks that hide tensor and data parallel traffic as they come; in any other it has to be switched on."""
+
+
 def _traits(row: Published, precision: str, release: float | None) -> dict[str, float]:
     """What the framework does by default, and what the row's note says."""
     framework, note = row.text("framework").lower(), row.text("verbatim_note").lower()
     old = "fp16" in row.text("precision").lower() and "foundry" not in framework
-    plain = old or framework == "megatron-lm"
     mixed = "asynctp" in note or "async tp" in note
+    hides_tp = any(word in framework for word in _HIDE_TP) or ("torchtitan" in framework and mixed)
     traits = {
         "fused_attention": 0.0 if old else 1.0,
-        "tp_overlap": 0.0 if plain or ("torchtitan" in framework and not mixed) else 1.0,
-        "dp_overlap": 0.0 if plain else 1.0,
+        "tp_overlap": 1.0 if hides_tp and not old else 0.0,
+        "dp_overlap": 1.0 if any(word in framework for word in _HIDE_DP) and not old else 0.0,
         "natural_routing": 0.0 if "forced" in row.text("routing").lower() else 1.0,
         "row_scaled": 1.0 if "rowwise" in row.text("precision").lower() else 0.0,
         "host": 1.0,

@@ -13,7 +13,7 @@ from clusterwright.cluster import Cluster, Frame, Provenance, from_spec, laws
 from clusterwright.domains.training import performance as _laws
 from clusterwright.domains.training.choice import choose, nearest, rank
 from clusterwright.domains.training.findings import FINDINGS
-from clusterwright.domains.training.job import asked_of, job_of, places_of
+from clusterwright.domains.training.job import asked_of, calibration_for, job_of, places_of, read_calibration
 from clusterwright.domains.training.machine import (
     BYTES_PER_ELEMENT,
     Measured,
@@ -22,7 +22,14 @@ from clusterwright.domains.training.machine import (
     job_gpus,
     measured_parts,
 )
-from clusterwright.domains.training.memory import fits, impossible, memory_of
+from clusterwright.domains.training.memory import (
+    EAGER_GRADIENT_BYTES,
+    EAGER_RESERVE_BYTES,
+    RESERVE_BYTES,
+    fits,
+    impossible,
+    memory_of,
+)
 from clusterwright.domains.training.options import Asked, Job, legal_plans
 from clusterwright.domains.training.physics import CALIBRATION, PHYSICS, PRIOR, Calibration, Physics, calibration_of
 from clusterwright.domains.training.plans import RECOMPUTE, Machines, Plans, Runs
@@ -37,12 +44,15 @@ from clusterwright.spec import Spec
 __all__ = [
     "BYTES_PER_ELEMENT",
     "CALIBRATION",
+    "EAGER_GRADIENT_BYTES",
+    "EAGER_RESERVE_BYTES",
     "FINDINGS",
     "LAWS",
     "MODERN",
     "PHYSICS",
     "PRIOR",
     "RECOMPUTE",
+    "RESERVE_BYTES",
     "Asked",
     "Calibration",
     "Job",
@@ -56,6 +66,7 @@ __all__ = [
     "Step",
     "apply",
     "best_products",
+    "calibration_for",
     "calibration_of",
     "choose",
     "fits",
@@ -64,6 +75,7 @@ __all__ = [
     "measured_parts",
     "memory_of",
     "rank",
+    "read_calibration",
     "shape_of",
     "size",
     "stacked_shapes",
@@ -108,7 +120,8 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 def _size(frame: Frame, spec: Spec, j: int, catalog: Catalog) -> None:
     train, at = spec.workloads[j].train, f"training[{j}]"
     assert train is not None  # noqa: S101  # the caller has looked
-    job, asked, level = job_of(train), asked_of(train), train.plan.recompute if train.plan else "auto"
+    job, asked = job_of(train, calibration_for(spec)), asked_of(train)
+    level = train.plan.recompute if train.plan else "auto"
     places = places_of(spec, j)
     model = Provenance("catalog", place=f"catalogue: model/{train.model}", note="counted from the dimensions")
     put_model(frame, at, job, train.tokens, {"model": model, "tokens": from_spec(places["tokens"])})

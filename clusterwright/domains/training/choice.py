@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clusterwright.domains.training.memory import USABLE_FRACTION, memory_of
 from clusterwright.domains.training.options import FREE, Asked, Job, legal_plans
-from clusterwright.domains.training.plans import FULL, NONE, RECOMPUTE, SELECTIVE, Machines, Plans, Runs, stacked
+from clusterwright.domains.training.plans import FULL, NONE, RECOMPUTE, SELECTIVE, Machines, Plans, stacked
 from clusterwright.domains.training.step import step_of
 
 __all__ = ["BATCH_TOLERANCE", "Chosen", "Ranked", "choose", "nearest", "rank"]
@@ -92,7 +92,7 @@ def rank(job: Job, machines: Machines, gpus: Floats, asked: Asked = FREE, recomp
     step = np.empty(len(owner))
     for start in range(0, len(owner), BLOCK):
         rows = np.arange(start, min(start + BLOCK, len(owner)))
-        timed, _ = step_of(Runs(job.shape, job.sequence, plans.take(rows), machines.take(owner[rows])))
+        timed, _ = step_of(job.runs(plans.take(rows), machines.take(owner[rows])))
         step[rows] = timed.total_s
     away = np.maximum(np.abs(plans.batch / job.batch - 1.0) - BATCH_TOLERANCE, 0.0)
     simple = (

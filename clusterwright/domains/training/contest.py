@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clusterwright.domains.training.choice import BATCH_TOLERANCE, Ranked
 from clusterwright.domains.training.memory import USABLE_FRACTION
 from clusterwright.domains.training.options import Job
-from clusterwright.domains.training.plans import RECOMPUTE, Machines, Runs
+from clusterwright.domains.training.plans import RECOMPUTE, Machines
 from clusterwright.domains.training.step import Step, step_of
 
 __all__ = ["PART_NAMES", "contest"]
@@ -54,7 +54,7 @@ def contest(job: Job, ranked: Ranked, machines: Machines) -> list[dict[str, Any]
         return []
     rows = np.array(_shown(job, ranked), dtype=np.intp)
     plans = ranked.plans.take(rows)
-    step, _ = step_of(Runs(job.shape, job.sequence, plans, machines.take(ranked.owner[rows])))
+    step, _ = step_of(job.runs(plans, machines.take(ranked.owner[rows])))
     table = _Table(job, machines, step, plans.batch)
     made: list[dict[str, Any]] = []
     for k, i in enumerate(rows):

@@ -58,6 +58,21 @@ FINDINGS = codes(
         "Less than a quarter of the peak goes into model operations. The message names what takes the time.",
     ),
     Code(
+        "TRAINING-CALIBRATION",
+        "error",
+        "The file is no calibration",
+        "It cannot be read, is not JSON, names constants that the step-time law does not have, or holds values that "
+        "are no positive numbers. 'clusterwright calibrate --out FILE' writes a calibration; a spec names it relative "
+        "to its own file.",
+    ),
+    Code(
+        "TRAINING-FRAMEWORK-UNSEEN",
+        "info",
+        "The framework has no factor in the calibration",
+        "No run of it was among those that the constants were fitted to, so the mean of the frameworks is taken. "
+        "'clusterwright calibrate --data FILE' gives it one from runs of your own.",
+    ),
+    Code(
         "TRAINING-ROUTING",
         "risk",
         "Experts are assumed to be evenly loaded",

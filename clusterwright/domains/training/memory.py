@@ -12,6 +12,8 @@ from clusterwright.domains.training.shape import ModelShape, Number
 
 __all__ = [
     "CHECKPOINT_BYTES",
+    "EAGER_GRADIENT_BYTES",
+    "EAGER_RESERVE_BYTES",
     "GRADIENT_BYTES",
     "OPTIMIZER_BYTES",
     "RESERVE_BYTES",
@@ -40,6 +42,17 @@ GATHERED_LAYERS = 2.0
 """Layers whose weights are whole on a rank at a time where weights are shared out: the one at work and the next."""
 SCORE_BYTES = 5.0
 """Bytes kept a score where attention is not fused: scores (2), their softmax (2), the dropout mask (1)."""
+LOGIT_BYTES = 6.0
+"""Bytes a logit where the loss is one kernel that keeps to its rank's part of the vocabulary: BF16 and FP32."""
+EAGER_LOGIT_BYTES = 18.0
+"""The same where the loss is made of plain operators on the whole vocabulary: in BF16 (2) and as gathered (2), in FP32
+(4), their softmax (4), gradients in FP32 (4) and BF16 (2)."""
+EAGER_NORM_BYTES = 16.0
+"""Bytes a hidden value that two norms of plain operators keep beside fused ones: input and result in FP32 each."""
+EAGER_GRADIENT_BYTES = 2.0
+"""Gradients in BF16, as frameworks without main gradients keep them."""
+EAGER_RESERVE_BYTES = 6e9
+"""The most that the reserve is seen to take."""
 SPREAD = 0.10
 """Half-width of the 80 % interval of the law."""
 USABLE_FRACTION = 0.92
@@ -70,19 +83,28 @@ def impossible(memory_bytes: Floats | float, available_bytes: Floats | float) ->
 
 
 def memory_of(
-    shape: ModelShape, plans: Plans, sequence: Number, fused_attention: Number = 1.0, frozen_weights: Number = 0.0
+    shape: ModelShape,
+    plans: Plans,
+    sequence: Number,
+    fused_attention: Number = 1.0,
+    frozen_weights: Number = 0.0,
+    eager: bool = False,
+    gradient_bytes: float = GRADIENT_BYTES,
 ) -> Memory:
     """Memory of each plan.
+
+    ``eager``: norms and loss are plain operators, which keep more than fused kernels (815 published cases that ran or
+    ran out, Hagemann 2023, arXiv:2311.05610).
 
     Under 1F1B the first stage holds the activations of ``pp`` micro-batches, interleaving adds
     ``(pp - 1) / (pp x interleave)`` of them (Narayanan 2021; Korthikanti 2022, table 2, with flash attention, so
     without the scores).
     """
-    state = _state_bytes(shape, plans, np.asarray(frozen_weights) > 0)
-    return Memory(state, _activation_bytes(shape, plans, sequence, np.asarray(fused_attention) > 0))
+    state = _state_bytes(shape, plans, np.asarray(frozen_weights) > 0, gradient_bytes)
+    return Memory(state, _activation_bytes(shape, plans, sequence, np.asarray(fused_attention) > 0, eager))
 
 
-def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_]) -> Floats:
+def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_], gradient_bytes: float) -> Floats:
     fullest = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave / shape.layers
     ends = np.where(plans.pp > 1, shape.vocabulary * shape.hidden, shape.embedding_parameters)
     common = (shape.common_parameters * fullest + ends) / plans.tp
@@ -91,36 +113,38 @@ def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_]) -> 
     experts = shape.expert_parameters * mixtures / (plans.ep * plans.expert_tp)
     gathered = np.where(plans.shard >= 3, GATHERED_LAYERS * WEIGHT_BYTES * shape.common_parameters / shape.layers, 0.0)
     return np.asarray(
-        common * _bytes_per_parameter(plans, plans.copies, frozen)
-        + experts * _bytes_per_parameter(plans, plans.expert_copies, frozen)
+        common * _bytes_per_parameter(plans, plans.copies, frozen, gradient_bytes)
+        + experts * _bytes_per_parameter(plans, plans.expert_copies, frozen, gradient_bytes)
         + gathered / plans.tp
     )
 
 
-def _bytes_per_parameter(plans: Plans, copies: Floats, frozen: NDArray[np.bool_]) -> Floats:
+def _bytes_per_parameter(plans: Plans, copies: Floats, frozen: NDArray[np.bool_], gradient_bytes: float) -> Floats:
     weights = WEIGHT_BYTES / np.where(plans.shard >= 3, copies, 1.0)
-    gradients = GRADIENT_BYTES / np.where(plans.shard >= 2, copies, 1.0)
+    gradients = gradient_bytes / np.where(plans.shard >= 2, copies, 1.0)
     trained = gradients + OPTIMIZER_BYTES / np.where(plans.shard >= 1, copies, 1.0)
     return weights + np.where(frozen, 0.0, trained)
 
 
-def _activation_bytes(shape: ModelShape, plans: Plans, sequence: Number, fused: NDArray[np.bool_]) -> Floats:
+def _activation_bytes(
+    shape: ModelShape, plans: Plans, sequence: Number, fused: NDArray[np.bool_], eager: bool
+) -> Floats:
     tokens = plans.micro_batch * sequence / plans.cp
     scores = SCORE_BYTES * (shape.query_width / shape.head_width) * sequence / (plans.cp * plans.tp)
     scores = np.where(fused, 0.0, scores)
-    layer = _layer_bytes_per_token(shape, plans, NONE) + scores
+    norms = EAGER_NORM_BYTES / 2.0 * _input_bytes(shape, plans) if eager else 0.0
+    layer = _layer_bytes_per_token(shape, plans, NONE) + scores + norms
+    selective = _layer_bytes_per_token(shape, plans, 1.0) + norms
     kept = np.where(
-        plans.recompute == NONE,
-        layer,
-        np.where(plans.recompute == FULL, _input_bytes(shape, plans), _layer_bytes_per_token(shape, plans, 1.0)),
+        plans.recompute == NONE, layer, np.where(plans.recompute == FULL, _input_bytes(shape, plans), selective)
     )
     on_rank = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave
     more = np.where(plans.interleave > 1, 1.0 + (plans.pp - 1.0) / (plans.pp * plans.interleave), 1.0)
     in_flight = np.minimum(plans.pp * more, plans.micro_batches * np.where(plans.pp > 1, more, 1.0))
-    stages = tokens * kept * on_rank * in_flight
+    stage = tokens * kept * on_rank
     working = np.where(plans.recompute == NONE, 0.0, tokens * layer)
-    logits = np.where(plans.pp > 1, 0.0, 6.0 * tokens * shape.vocabulary / plans.tp)
-    return stages + np.maximum(working, logits)
+    logits = tokens * shape.vocabulary * (EAGER_LOGIT_BYTES if eager else LOGIT_BYTES / plans.tp)
+    return np.asarray(np.maximum(stage * in_flight + working, stage + np.maximum(working, logits)))
 
 
 def _input_bytes(shape: ModelShape, plans: Plans) -> Floats:

@@ -10,8 +10,10 @@ from itertools import product
 
 import numpy as np
 
-from clusterwright.domains.training.plans import NONE, Plans
+from clusterwright.domains.training.physics import PHYSICS, Physics
+from clusterwright.domains.training.plans import NONE, Machines, Plans, Runs
 from clusterwright.domains.training.shape import ModelShape
+from clusterwright.domains.training.software import MODERN, Software
 
 __all__ = ["FREE", "Asked", "Job", "legal_plans"]
 
@@ -54,11 +56,21 @@ class Job:
         shape: the model.
         sequence: tokens in a sequence.
         batch: sequences in a step, as wished.
+        physics: constants of the law.
+        software: traits of the software, and its factor.
+        spread: half-width of the 80 % interval of the step time, relative; None: that of the law.
     """
 
     shape: ModelShape
     sequence: int
     batch: float
+    physics: Physics = PHYSICS
+    software: Software = MODERN
+    spread: float | None = None
+
+    def runs(self, plans: Plans, machines: Machines) -> Runs:
+        """Plans of this job, each on its machine."""
+        return Runs(self.shape, self.sequence, plans, machines, self.physics, self.software)
 
 
 @lru_cache(maxsize=4096)

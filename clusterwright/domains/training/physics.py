@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
@@ -120,19 +121,27 @@ def calibration_of(document: Mapping[str, Any]) -> Calibration:
     """A calibration from its JSON form; constants that it does not name stay as expected.
 
     Raises:
-        KeyError: it names a constant that the law does not have.
+        KeyError: it names a constant that the law does not have, or holds none at all.
+        ValueError: a value is no positive number.
+        TypeError, AttributeError: it has another form.
     """
-    spread = {str(k): float(v) for k, v in document.get("spread", {}).items()}
+    spread = _floats(document.get("spread", {}))
     apart = {
         str(name): Calibration(_physics(c["physics"]), _floats(c.get("factors", {})), spread, {}, {})
         for name, c in document.get("apart", {}).items()
     }
+    if "physics" not in document:
+        raise KeyError("it has no 'physics'")
     facts = {k: v for k, v in document.items() if k not in _OWN_KEYS}
     return Calibration(_physics(document["physics"]), _floats(document.get("factors", {})), spread, apart, facts)
 
 
 def _floats(table: Mapping[str, Any]) -> dict[str, float]:
-    return {str(k): float(v) for k, v in table.items()}
+    found = {str(k): float(v) for k, v in table.items()}
+    wrong = [name for name, value in found.items() if not (math.isfinite(value) and value > 0)]
+    if wrong:
+        raise ValueError(f"not a positive number: {', '.join(wrong)}")
+    return found
 
 
 def _physics(table: Mapping[str, Any]) -> Physics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +19,7 @@ from clusterwright.domains.training.memory import (
     memory_of,
 )
 from clusterwright.domains.training.options import Job
-from clusterwright.domains.training.physics import PHYSICS
-from clusterwright.domains.training.plans import FULL, Runs
+from clusterwright.domains.training.plans import FULL
 from clusterwright.domains.training.step import Step, step_of
 from clusterwright.domains.training.traffic import Flow
 
@@ -82,7 +81,8 @@ class Record:
 
     def __init__(self, frame: Frame, at: str, job: Job, fleet: Fleet, kept: Chosen) -> None:
         self.frame, self.at, self.job, self.fleet, self.kept = frame, at, job, fleet, kept
-        self.step, self.traffic = step_of(Runs(job.shape, job.sequence, kept.plans, fleet.machines))
+        self.factor = float(job.software.factor)
+        self.step, self.traffic = step_of(job.runs(kept.plans, fleet.machines))
 
     def put_plan(self) -> None:
         """The dimensions of the kept plan, its memory, and the volumes, rates and parts of its step."""
@@ -148,7 +148,8 @@ class Record:
     def _put_step(self) -> None:
         """Volumes and rates, and from them by law the parts of the step."""
         self._put_products()
-        bandwidth = PHYSICS.memory * self.fleet.machines.memory_bandwidth_bytes_s
+        reached = self.job.physics.memory / self.factor
+        bandwidth = reached * self.fleet.machines.memory_bandwidth_bytes_s
         inputs = {"bandwidth": "accelerator.memory_bandwidth_bytes_s", "micro_batch": f"{self.at}.micro_batch"}
         for name, seconds in (("memory_bound", self.step.memory_bound_s), ("optimizer", self.step.optimizer_s)):
             origin = Provenance("law", law="compute.memory_bound", inputs=inputs, note="bytes moved a GPU and step")
@@ -158,10 +159,16 @@ class Record:
         ranks = {"pp": f"{self.at}.pp", "interleave": f"{self.at}.interleave", "count": f"{self.at}.micro_batches"}
         known = Provenance("law", law="training.step_time", inputs=ranks, note="filling, draining, uneven stages")
         self._give("step.pp_bubble_s", self.step.pp_bubble_s, known)
-        note = f"stragglers and synchronisation: {PHYSICS.overhead:.1%} of the step at each doubling of the GPUs"
+        note = (
+            f"stragglers and synchronisation: {self.job.physics.overhead:.1%} of the step at each doubling of the GPUs"
+        )
         self._give("step.other_s", self.step.other_s, assumed(note))
         law = laws.moe_step_time_s if self.job.shape.moe_layers else laws.step_time_s
-        self.frame.derive(f"{self.at}.step_time_s", law, parts=[f"{self.at}.step.{f.name}" for f in fields(Step)])
+        note = ""
+        if self.job.spread is not None:
+            law, note = replace(law, spread=self.job.spread), f"interval of the calibration: {self.job.spread:.1%}"
+        parts = [f"{self.at}.step.{f.name}" for f in fields(Step)]
+        self.frame.derive(f"{self.at}.step_time_s", law, note=note, parts=parts)
 
     def _put_products(self) -> None:
         shape, plans, step = self.job.shape, self.kept.plans, self.step
@@ -198,7 +205,9 @@ class Record:
         origin = Provenance("law", law="training.communication", inputs=inputs, note=note)
         self._give(f"traffic.{name}_bytes", flow.volume_bytes, origin)
         self._give(f"traffic.{name}_bytes_s", np.where(talks, np.maximum(flow.volume_bytes / wire, 1.0), 1.0), origin)
-        self._give(f"traffic.{name}_exposed_fraction", np.where(talks, flow.exposed_s / wire, 0.0), origin)
+        self._give(
+            f"traffic.{name}_exposed_fraction", np.where(talks, self.factor * flow.exposed_s / wire, 0.0), origin
+        )
         self.frame.derive(
             f"{at}.step.{name}_s",
             laws.communication_s,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clusterwright.domains.training.choice import choose, rank
 from clusterwright.domains.training.machine import Fleet
 from clusterwright.domains.training.options import Asked, Job
-from clusterwright.domains.training.plans import Machines, Runs
+from clusterwright.domains.training.plans import Machines
 from clusterwright.domains.training.record import Scale
 from clusterwright.domains.training.step import step_of
 
@@ -59,5 +59,5 @@ def _speeds(job: Job, machines: Machines, count: int, asked: Asked, recompute: s
     """Tokens a second and GPU on ``count`` GPUs of each machine; 0 where the job does not fit."""
     counts = np.full(len(machines), float(count))
     kept = choose(rank(job, machines, counts, asked, recompute), len(machines))
-    step, _ = step_of(Runs(job.shape, job.sequence, kept.plans, machines))
+    step, _ = step_of(job.runs(kept.plans, machines))
     return np.where(kept.fits, kept.plans.batch * job.sequence / step.total_s / count, 0.0)

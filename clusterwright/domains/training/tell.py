@@ -9,7 +9,7 @@ from clusterwright.cluster import Cluster, chosen, from_spec
 from clusterwright.domains.training.choice import BATCH_TOLERANCE, rank
 from clusterwright.domains.training.contest import PART_NAMES, contest
 from clusterwright.domains.training.findings import FINDINGS
-from clusterwright.domains.training.job import asked_of, job_of, places_of
+from clusterwright.domains.training.job import asked_of, calibration_for, factor_of, job_of, places_of
 from clusterwright.domains.training.machine import fleet_of
 from clusterwright.domains.training.memory import USABLE_FRACTION
 from clusterwright.domains.training.plans import RECOMPUTE
@@ -41,7 +41,14 @@ def tell(cluster: Cluster, spec: Spec, j: int, catalog: Catalog) -> None:
     """
     train, at, frame = spec.workloads[j].train, f"training[{j}]", cluster.frame
     assert train is not None  # noqa: S101  # the caller has looked
-    job = job_of(train)
+    calibration = calibration_for(spec)
+    job = job_of(train, calibration)
+    if spec.calibration is not None:
+        frame.choose(f"{at}.calibration", spec.calibration, from_spec(str(spec.place("calibration"))))
+    if train.framework is not None and factor_of(calibration, train.framework) is None:
+        known = f"{', '.join(calibration.factors)} have one; the mean is taken"
+        place = str(spec.place(f"workloads[{j}].train.framework"))
+        cluster.say(FINDINGS["TRAINING-FRAMEWORK-UNSEEN"].at(place, f"{train.framework} has no factor", known))
     fleet = fleet_of(frame, j, train.precision, frame[f"{at}.available_gpus"], catalog)
     recompute = RECOMPUTE[int(cluster.value(f"{at}.recompute"))]
     frame.choose(f"{at}.model", train.model, from_spec(str(spec.place(f"workloads[{j}].train.model"))))

@@ -110,6 +110,19 @@ def test_traits_follow_framework_era_and_release() -> None:
     assert case_of(row(precision="fp8 rowwise"), CATALOG).traits["row_scaled"] == 1
 
 
+def test_a_framework_that_nobody_knows_hides_no_traffic() -> None:
+    unseen = case_of(row(framework="trainer-x"), CATALOG).traits
+    assert (unseen["tp_overlap"], unseen["dp_overlap"], unseen["fused_attention"]) == (0, 0, 1)
+    for framework, both in (
+        ("Megatron-Bridge", (1, 1)),
+        ("NeMo", (1, 1)),
+        ("torchtitan", (0, 1)),
+        ("Megatron-LM", (0, 0)),
+    ):
+        traits = case_of(row(framework=framework), CATALOG).traits
+        assert (traits["tp_overlap"], traits["dp_overlap"]) == both, framework
+
+
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "gpu\n\x00"])
 def test_a_file_that_is_no_table_of_runs_is_said(tmp_path: Path, text: str) -> None:
     path = tmp_path / "runs.csv"
