@@ -27,6 +27,7 @@ _ACCELERATOR = {
     "accelerator.launch_year": "launch_year",
     "accelerator.price_usd": "purchase_price_usd",
     "accelerator.achievable_bf16_flops": "achievable_bf16_flops",
+    "accelerator.host_link_bytes_s": "host_link_bytes_s",
 }
 _SERVER = {
     "server.gpus": "gpus",
@@ -38,6 +39,7 @@ _SERVER = {
     "server.nic_bandwidth_bytes_s": "nic_rate_bytes_s",
     "server.nvme_bytes": "nvme_bytes",
     "server.memory_bytes": "memory_bytes",
+    "server.host_bandwidth_bytes_s": "host_bandwidth_bytes_s",
     "server.system_nodes": "system_nodes",
     "server.liquid_fraction": "liquid_fraction",
 }
@@ -50,6 +52,8 @@ _SILENT = {
     "purchase_price_usd": 0.0,
     "peak_bf16_flops": 0.0,
     "scaleup_bandwidth_bytes_s": 0.0,
+    "host_link_bytes_s": 32e9,
+    "host_bandwidth_bytes_s": 409.6e9,
 }
 _COUNTS = {"gpus", "units", "nics", "system_nodes", "scaleup_domain", "launch_year", "ports", "radix"}
 

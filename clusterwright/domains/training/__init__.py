@@ -115,7 +115,7 @@ def _size(frame: Frame, spec: Spec, j: int, catalog: Catalog) -> None:
     gpus = job_gpus(frame, j, len(spec.sites), train.gpus, places["gpus"])
     fleet = fleet_of(frame, j, train.precision, gpus, catalog)
     kept = choose(rank(job, fleet.machines, fleet.gpus, asked, level), len(fleet.gpus))
-    if not np.all(kept.legal) and asked.fixed():
+    if not np.all(kept.legal) and asked.said():
         free = nearest(rank(job, fleet.machines, fleet.gpus, recompute=level), asked)
         kept = kept.or_else(choose(free, len(fleet.gpus)))
     record = Record(frame, at, job, fleet, kept)

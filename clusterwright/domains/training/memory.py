@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterwright.domains.training.plans import FULL, NONE, Plans
+from clusterwright.domains.training.plans import FULL, NONE, ZERO_BUBBLE, Plans
 from clusterwright.domains.training.shape import ModelShape, Number
 
 __all__ = [
@@ -17,11 +17,17 @@ __all__ = [
     "RESERVE_BYTES",
     "SPREAD",
     "USABLE_FRACTION",
+    "USABLE_HOST_FRACTION",
     "WEIGHT_BYTES",
     "Memory",
+    "activations_bytes",
     "fits",
+    "fits_host",
     "impossible",
+    "in_flight",
     "memory_of",
+    "on_rank",
+    "updated_parameters",
 ]
 
 Floats = NDArray[np.float64]
@@ -40,8 +46,12 @@ GATHERED_LAYERS = 2.0
 """Layers whose weights are whole on a rank at a time where weights are shared out: the one at work and the next."""
 SCORE_BYTES = 5.0
 """Bytes kept a score where attention is not fused: scores (2), their softmax (2), the dropout mask (1)."""
+STAGED_LAYERS = 2.0
+"""Layers whose offloaded activations are on the accelerator at a time: the one at work and the one on the way."""
 SPREAD = 0.10
 """Half-width of the 80 % interval of the law."""
+USABLE_HOST_FRACTION = 0.75
+"""Share of the main memory that offloading may fill; the rest is for the system, data loading and pinned copies."""
 USABLE_FRACTION = 0.92
 """Share of the memory that a plan may fill; the rest is lost to fragmentation of the allocator."""
 
@@ -52,11 +62,18 @@ class Memory:
 
     state_bytes: Floats
     activation_bytes: Floats
+    host_bytes: Floats
+    """In the memory of the host, of what is offloaded there."""
 
     @property
     def total_bytes(self) -> Floats:
         """With the reserve."""
         return self.state_bytes + self.activation_bytes + RESERVE_BYTES
+
+
+def fits_host(memory: Memory, host_bytes: Floats) -> NDArray[np.bool_]:
+    """Whether what is offloaded finds room in an accelerator's share of the main memory."""
+    return np.asarray(memory.host_bytes <= USABLE_HOST_FRACTION * host_bytes)
 
 
 def fits(memory_bytes: Floats | float, available_bytes: Floats | float) -> NDArray[np.bool_]:
@@ -76,10 +93,29 @@ def memory_of(
 
     Under 1F1B the first stage holds the activations of ``pp`` micro-batches, interleaving adds
     ``(pp - 1) / (pp x interleave)`` of them (Narayanan 2021; Korthikanti 2022, table 2, with flash attention, so
-    without the scores).
+    without the scores). A zero-bubble schedule (ZB-H1) keeps as much as 1F1B (Qi 2023, table 1). Optimizer state in
+    the memory of the host frees the accelerator of master weights and moments, with ZeRO 2 and 3 of gradients as well
+    (ZeRO-Offload, arXiv:2101.06840, section 4). Offloaded activations leave two layers of one micro-batch.
     """
-    state = _state_bytes(shape, plans, np.asarray(frozen_weights) > 0)
-    return Memory(state, _activation_bytes(shape, plans, sequence, np.asarray(fused_attention) > 0))
+    frozen, fused = np.asarray(frozen_weights) > 0, np.asarray(fused_attention) > 0
+    kept, working = _activation_bytes(shape, plans, sequence, fused)
+    state = _state_bytes(shape, plans, frozen)
+    if not np.any(plans.offload):
+        return Memory(state, kept + working, np.zeros_like(state))
+    each = OPTIMIZER_BYTES + np.where(plans.offloads_gradients, GRADIENT_BYTES, 0.0)
+    host = np.where(plans.offloads_optimizer & ~frozen, each * updated_parameters(shape, plans), 0.0)
+    staged = np.minimum(STAGED_LAYERS / on_rank(shape, plans), 1.0) * kept / in_flight(plans)
+    away = np.where(plans.offloads_activations, np.maximum(kept - staged, 0.0), 0.0)
+    return Memory(state, kept - away + working, host + away)
+
+
+def updated_parameters(shape: ModelShape, plans: Plans) -> Floats:
+    """Parameters that one rank of a mean stage updates."""
+    common = (shape.common_parameters + shape.embedding_parameters) / (plans.pp * plans.tp)
+    experts = shape.expert_parameters / (plans.pp * plans.ep * plans.expert_tp)
+    shared = plans.shard > 0
+    apart = common / plans.sharing(plans.copies) + experts / plans.sharing(plans.expert_copies)
+    return np.where(shared, apart, common + experts)
 
 
 def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_]) -> Floats:
@@ -91,8 +127,8 @@ def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_]) -> 
     experts = shape.expert_parameters * mixtures / (plans.ep * plans.expert_tp)
     gathered = np.where(plans.shard >= 3, GATHERED_LAYERS * WEIGHT_BYTES * shape.common_parameters / shape.layers, 0.0)
     return np.asarray(
-        common * _bytes_per_parameter(plans, plans.copies, frozen)
-        + experts * _bytes_per_parameter(plans, plans.expert_copies, frozen)
+        common * _bytes_per_parameter(plans, plans.sharing(plans.copies), frozen)
+        + experts * _bytes_per_parameter(plans, plans.sharing(plans.expert_copies), frozen)
         + gathered / plans.tp
     )
 
@@ -100,27 +136,56 @@ def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_]) -> 
 def _bytes_per_parameter(plans: Plans, copies: Floats, frozen: NDArray[np.bool_]) -> Floats:
     weights = WEIGHT_BYTES / np.where(plans.shard >= 3, copies, 1.0)
     gradients = GRADIENT_BYTES / np.where(plans.shard >= 2, copies, 1.0)
-    trained = gradients + OPTIMIZER_BYTES / np.where(plans.shard >= 1, copies, 1.0)
+    gradients = np.where(plans.offloads_gradients, 0.0, gradients)
+    optimizer = np.where(plans.offloads_optimizer, 0.0, OPTIMIZER_BYTES)
+    trained = gradients + optimizer / np.where(plans.shard >= 1, copies, 1.0)
     return weights + np.where(frozen, 0.0, trained)
 
 
-def _activation_bytes(shape: ModelShape, plans: Plans, sequence: Number, fused: NDArray[np.bool_]) -> Floats:
+def _activation_bytes(
+    shape: ModelShape, plans: Plans, sequence: Number, fused: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Kept for the backward pass by all layers of the rank, and in use by what is at work."""
     tokens = plans.micro_batch * sequence / plans.cp
+    layer = _whole_bytes_per_token(shape, plans, sequence, fused)
+    kept = _kept_bytes_per_token(shape, plans, layer)
+    stages = tokens * kept * on_rank(shape, plans) * in_flight(plans)
+    working = np.where(plans.recompute == NONE, 0.0, tokens * layer)
+    last = (plans.pp > 1) & (plans.schedule != ZERO_BUBBLE)  # the last stage keeps little beside the logits
+    logits = np.where(last, 0.0, 6.0 * tokens * shape.vocabulary / plans.tp)
+    return stages, np.maximum(working, logits)
+
+
+def _whole_bytes_per_token(shape: ModelShape, plans: Plans, sequence: Number, fused: NDArray[np.bool_]) -> Floats:
+    """What a layer keeps of a token where nothing is recomputed."""
     scores = SCORE_BYTES * (shape.query_width / shape.head_width) * sequence / (plans.cp * plans.tp)
-    scores = np.where(fused, 0.0, scores)
-    layer = _layer_bytes_per_token(shape, plans, NONE) + scores
-    kept = np.where(
+    return _layer_bytes_per_token(shape, plans, NONE) + np.where(fused, 0.0, scores)
+
+
+def _kept_bytes_per_token(shape: ModelShape, plans: Plans, whole: Floats) -> Floats:
+    """What a layer keeps of a token at the plan's recomputation."""
+    return np.where(
         plans.recompute == NONE,
-        layer,
+        whole,
         np.where(plans.recompute == FULL, _input_bytes(shape, plans), _layer_bytes_per_token(shape, plans, 1.0)),
     )
-    on_rank = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave
+
+
+def activations_bytes(shape: ModelShape, plans: Plans, sequence: Number, fused: NDArray[np.bool_]) -> Floats:
+    """Bytes that the mean layer keeps of one micro-batch on one rank."""
+    whole = _whole_bytes_per_token(shape, plans, sequence, fused)
+    return plans.micro_batch * sequence / plans.cp * _kept_bytes_per_token(shape, plans, whole)
+
+
+def on_rank(shape: ModelShape, plans: Plans) -> Floats:
+    """Layers of the fullest rank."""
+    return np.asarray(np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave)
+
+
+def in_flight(plans: Plans) -> Floats:
+    """Micro-batches whose activations the fullest rank keeps at once; a zero-bubble schedule on every rank."""
     more = np.where(plans.interleave > 1, 1.0 + (plans.pp - 1.0) / (plans.pp * plans.interleave), 1.0)
-    in_flight = np.minimum(plans.pp * more, plans.micro_batches * np.where(plans.pp > 1, more, 1.0))
-    stages = tokens * kept * on_rank * in_flight
-    working = np.where(plans.recompute == NONE, 0.0, tokens * layer)
-    logits = np.where(plans.pp > 1, 0.0, 6.0 * tokens * shape.vocabulary / plans.tp)
-    return stages + np.maximum(working, logits)
+    return np.minimum(plans.pp * more, plans.micro_batches * np.where(plans.pp > 1, more, 1.0))
 
 
 def _input_bytes(shape: ModelShape, plans: Plans) -> Floats:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
 import numpy as np
 
-from clusterwright.domains.training.plans import NONE, Plans
+from clusterwright.domains.training.plans import NONE, OFFLOADS, ZERO_BUBBLE, Plans, stacked
 from clusterwright.domains.training.shape import ModelShape
 
-__all__ = ["FREE", "Asked", "Job", "legal_plans"]
+__all__ = ["BATCH_TOLERANCE", "FREE", "SHARDS", "Asked", "Job", "legal_plans"]
 
+BATCH_TOLERANCE = 0.05
+"""A batch this near the wished one counts as it; beyond, nearness comes before speed."""
 MOST_TP = 64
 MOST_PP = 128
 MOST_CP = 64
@@ -26,9 +28,22 @@ UNEVEN_LAYERS = 0.08
 """Largest share of layer slots that an uneven split over pipeline stages may waste."""
 
 
+SHARDS = {"auto": 1.0, "zero-0": 0.0, "zero-1": 1.0, "zero-2": 2.0, "zero-3": 3.0, "fsdp": 3.0, "hsdp": 3.0}
+"""What data-parallel ranks share out, by the word that asks for it."""
+
+
 @dataclass(frozen=True)
 class Asked:
-    """Dimensions that a person fixed; None is free."""
+    """What a person fixed of a plan; None is free.
+
+    Attributes:
+        tp, pp, cp, ep, dp, interleave, micro_batch: dimensions, as in :class:`Plans`.
+        schedule: of the pipeline: ``auto`` (1F1B, interleaved where that is faster), ``1f1b``, ``interleaved`` or
+            ``zero-bubble``.
+        sharding: ``zero-0`` to ``zero-3``, ``fsdp`` (the same as ``zero-3``), ``hsdp``; ``auto`` is ``zero-1``.
+        shard_group: ranks of a group of ``hsdp``.
+        offload: one of :data:`OFFLOADS`; ``auto`` is none unless nothing fits.
+    """
 
     tp: int | None = None
     pp: int | None = None
@@ -36,10 +51,24 @@ class Asked:
     ep: int | None = None
     dp: int | None = None
     micro_batch: int | None = None
+    interleave: int | None = None
+    schedule: str = "auto"
+    sharding: str = "auto"
+    shard_group: int | None = None
+    offload: str = "auto"
 
     def fixed(self) -> dict[str, int]:
-        """Those that are fixed."""
-        return {k: v for k, v in vars(self).items() if v is not None}
+        """The dimensions that are fixed."""
+        return {k: v for k, v in vars(self).items() if isinstance(v, int) and k != "shard_group"}
+
+    def said(self) -> str:
+        """All that is fixed, in words."""
+        return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in vars(self).items() if v not in (None, "auto"))
+
+    @property
+    def shard(self) -> float:
+        """What is shared out, as in :class:`Plans`."""
+        return SHARDS[self.sharding]
 
 
 FREE = Asked()
@@ -67,13 +96,31 @@ def legal_plans(job: Job, gpus: int, domain: int, asked: Asked = FREE) -> Plans:
 
     Tensor parallelism stays inside the scale-up domain and divides the heads; pipeline stages split the layers nearly
     evenly; expert parallelism divides the experts and lies across the other ranks; data parallelism takes what is
-    left, once as many ranks as there are and once the largest number that divides the batch.
+    left: as many ranks as there are, the largest number that divides the batch, and where the batch is then far from
+    the one wished, the most that keep it near.
     """
     rows = list(_rows(job, gpus, domain, asked))
     columns = np.array(rows, dtype=np.float64).reshape(-1, 8).T
     tp, pp, cp, ep, dp, interleave, micro_batch, micro_batches = columns
     ones = np.ones_like(tp)
-    return Plans(tp, pp, cp, ep, dp, interleave, micro_batch, micro_batches, NONE * ones, ones, ones)
+    plans = Plans(
+        *(tp, pp, cp, ep, dp, interleave, micro_batch, micro_batches, NONE * ones, asked.shard * ones, ones),
+        schedule=np.where(pp > 1, ZERO_BUBBLE, 0.0) if asked.schedule == "zero-bubble" else 0.0 * ones,
+        offload=0.0 * ones if asked.offload == "auto" else OFFLOADS.index(asked.offload) * ones,
+    )
+    return _grouped(plans, domain, asked) if asked.sharding == "hsdp" else plans
+
+
+def _grouped(plans: Plans, domain: int, asked: Asked) -> Plans:
+    """Plans whose ranks share out in groups: of the size asked for, else of one scale-up domain and its doublings."""
+    near = np.maximum(domain // plans.tp, 1.0)
+    sizes = [np.full_like(near, asked.shard_group)] if asked.shard_group else [near * 2.0**k for k in range(12)]
+    made = []
+    for size in sizes:
+        legal = (plans.copies % size == 0) & (plans.expert_copies % np.minimum(size, plans.expert_copies) == 0)
+        rows = np.flatnonzero(legal & (size > 1) & (size < plans.copies))
+        made.append(replace(plans.take(rows), shard_group=size[rows]))
+    return stacked(made)
 
 
 def _rows(job: Job, gpus: int, domain: int, asked: Asked) -> Iterator[tuple[int, ...]]:
@@ -87,7 +134,7 @@ def _rows(job: Job, gpus: int, domain: int, asked: Asked) -> Iterator[tuple[int,
             feeds[most] = list(_feeds(job.batch, most, asked))
         for micro_batch, dp, count in feeds[most]:
             if (pp, count) not in chunks:
-                chunks[pp, count] = _chunks(shape, pp, count)
+                chunks[pp, count] = _chunks(shape, pp, count, asked)
             ranks = tp * cp * dp
             if ranks not in experts:
                 experts[ranks] = _experts(shape, ranks, asked)
@@ -133,12 +180,19 @@ def _micro_batches(batch: float, asked: Asked) -> list[int]:
 
 
 def _copies(most: int, batch: float, micro_batch: int, asked: Asked) -> list[int]:
-    """Data-parallel ranks: all that there are, and the most that divide the batch exactly."""
+    """Data-parallel ranks: all that there are, the most that divide the batch exactly, and the most that come near it.
+
+    The last differ from the first where many ranks are left over. Each rank then has the fewest micro-batches that
+    reach the batch, or the next power of two of them, which lets a pipeline interleave.
+    """
     if asked.dp:
         return [asked.dp] if asked.dp <= most else []
     share = round(batch) / micro_batch
     exact = _largest_divisor(int(share), most) if share.is_integer() and share >= 1 else 1
-    return sorted({most, exact})
+    fewest = max(1, math.ceil((1.0 - BATCH_TOLERANCE) * batch / (most * micro_batch)))
+    reach = (1.0 + BATCH_TOLERANCE) * batch / micro_batch
+    near = {min(most, int(reach / count)) for count in (fewest, 1 << (fewest - 1).bit_length())}
+    return sorted({most, exact, *near} - {0})
 
 
 @lru_cache(maxsize=65536)
@@ -153,13 +207,17 @@ def _largest_divisor(number: int, most: int) -> int:
     return best
 
 
-def _chunks(shape: ModelShape, pp: int, count: int) -> list[int]:
+def _chunks(shape: ModelShape, pp: int, count: int, asked: Asked) -> list[int]:
     """Interleaving: none, the fewest and the most chunks that cut a stage evenly; it needs whole rounds."""
-    if pp == 1 or count % pp:
-        return [1]
+    if pp == 1 and asked.schedule in ("interleaved", "zero-bubble"):
+        return []
     layers = math.ceil(shape.layers / pp)
     even = [v for v in range(2, MOST_CHUNKS + 1) if layers % v == 0 and pp * v <= shape.layers]
-    return sorted({1, *even[:1], *even[-1:]})
+    if asked.interleave:
+        even = [asked.interleave] if 1 < asked.interleave <= layers and pp * asked.interleave <= shape.layers else []
+    several = [] if pp == 1 or count % pp or asked.schedule == "1f1b" else [*even[:1], *even[-1:]]
+    once = [] if asked.schedule == "interleaved" or (asked.interleave or 1) > 1 else [1]
+    return sorted({*once, *several})
 
 
 def _experts(shape: ModelShape, ranks: int, asked: Asked) -> list[int]:
