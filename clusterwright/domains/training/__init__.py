@@ -74,6 +74,7 @@ LAWS = laws(
     _laws.flop_per_token,
     _laws.rate_bound_s,
     _laws.communication_s,
+    _laws.offload_s,
     _laws.step_time_s,
     _laws.moe_step_time_s,
     _laws.mfu,

@@ -11,9 +11,10 @@ from clusterwright.domains.training.memory import (
     activations_bytes,
     updated_parameters,
 )
+from clusterwright.domains.training.performance import offload_s
 from clusterwright.domains.training.plans import Runs, recomputed
 
-__all__ = ["HOST_SHARE", "OPTIMIZER_TRAFFIC_BYTES", "link_bytes", "offload_s"]
+__all__ = ["HOST_SHARE", "OPTIMIZER_TRAFFIC_BYTES", "link_bytes", "offloading_s"]
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ def _moved_bytes(runs: Runs) -> Floats:
     return np.where(plans.offloads_activations, layers * layer, 0.0)
 
 
-def offload_s(runs: Runs, busy: Floats) -> Floats:
+def offloading_s(runs: Runs, busy: Floats) -> Floats:
     """Exposed seconds of offloading in a step.
 
     The update stands between two steps: gradients go, the host updates, weights come back, tile after tile, so that
@@ -72,8 +73,9 @@ def offload_s(runs: Runs, busy: Floats) -> Floats:
     host = OPTIMIZER_TRAFFIC_BYTES * updated / (HOST_SHARE * machines.host_bandwidth_bytes_s)
     kept, gradients = (b / machines.host_link_bytes_s for b in (_moved_bytes(runs), _gradient_bytes(runs, updated)))
     early = plans.offloads_gradients
-    update = np.maximum(host, np.where(early, WEIGHT_BYTES * updated / machines.host_link_bytes_s, gradients))
+    transfer = np.where(early, WEIGHT_BYTES * updated / machines.host_link_bytes_s, gradients)
     forward = busy / (3.0 + recomputed(plans))
     back = np.maximum(kept, np.where(early, gradients, 0.0))  # the two directions of the link work at the same time
     hides = ((kept, forward), (back, busy - forward))
-    return np.asarray(update + sum(np.maximum(t - window, runs.physics.dp_exposed * t) for t, window in hides))
+    shown = sum((np.maximum(t - w, runs.physics.dp_exposed * t) for t, w in hides), start=np.zeros_like(busy))
+    return np.asarray(offload_s(host, transfer, np.asarray(shown)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clusterwright.domains.training.layer import HOST_CORNER, Work, work_of
 from clusterwright.domains.training.memory import updated_parameters
-from clusterwright.domains.training.offload import OPTIMIZER_TRAFFIC_BYTES, offload_s
+from clusterwright.domains.training.offload import OPTIMIZER_TRAFFIC_BYTES, offloading_s
 from clusterwright.domains.training.plans import FULL, ZERO_BUBBLE, Plans, Runs, recomputed
 from clusterwright.domains.training.shape import ModelShape
 from clusterwright.domains.training.traffic import Traffic, traffic_of
@@ -58,7 +58,7 @@ def step_of(runs: Runs) -> tuple[Step, Traffic]:
     bubble = _bubble_s(runs.shape, plans, inner / share, work)
     moved = np.where(plans.offloads_optimizer, 0.0, OPTIMIZER_TRAFFIC_BYTES * updated_parameters(runs.shape, plans))
     optimizer = moved / (physics.memory * runs.machines.memory_bandwidth_bytes_s)
-    offload = offload_s(runs, share * work.pace_s)
+    offload = offloading_s(runs, share * work.pace_s)
     known = inner + bubble + traffic.pp.exposed_s + traffic.dp.exposed_s + optimizer + offload
     lost = physics.overhead * np.log2(np.maximum(plans.gpus, 1.0)) * known
     factor = np.asarray(runs.software.factor)

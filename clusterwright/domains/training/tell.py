@@ -147,7 +147,7 @@ def _find_waste(cluster: Cluster, at: str) -> None:
     given, used = cluster.value(f"{at}.available_gpus"), cluster.value(f"{at}.gpus")
     if used < given:
         message = f"the plan uses {used:,.0f} of {given:,.0f} GPUs; {given - used:,.0f} stay idle"
-        hint = "a larger global batch, or a GPU count that is 8 times a power of two"
+        hint = f"no plan is faster on more: give the job {used:,.0f} GPUs, or a larger global batch"
         cluster.say(FINDINGS["TRAINING-GPUS-IDLE"].at(f"{at}.gpus", message, hint))
     mfu = cluster.value(f"{at}.mfu")
     if mfu < LOW_MFU and cluster.value(f"{at}.fits"):
