@@ -363,7 +363,10 @@ def _around(parts: dict[str, float], step: float) -> Iterator[Cause]:
 
 def _again(run: Estimated, options: dict[str, str], factors: dict[str, float] | None = None) -> float | None:
     """The step with the plan kept and something changed; None where that plan cannot be or does not fit."""
-    asked = {**run.asked, **kept_plan(run), "dp": str(run.plan["dp"]), "recompute": run.plan["recompute"], **options}
+    kept = {**kept_plan(run), "dp": str(run.plan["dp"]), "recompute": run.plan["recompute"]}
+    if run.plan["pp"] > 1:
+        kept["interleave"] = str(run.plan["interleave"])
+    asked = {**run.asked, **kept, **options}
     if run.plan["gpus"] != run.gpus:
         asked["gpus"] = str(run.plan["gpus"])
     try:

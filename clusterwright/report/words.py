@@ -97,6 +97,7 @@ _LAST = {
     "ep_s": "Expert parallel",
     "dp_s": "Data parallel",
     "optimizer_s": "Optimizer",
+    "offload_s": "Offloading",
     "other_s": "Other",
     "committed_usd": "Committed",
 }

@@ -167,6 +167,17 @@ class Train(Section):
     plan: Plan | None = Field(None, description="The parallelism plan; `auto` searches it.")
 
     @property
+    def offloads_freely(self) -> bool:
+        """Whether it is left open what lies in the memory of the host."""
+        return self.plan is None or self.plan.offload == "auto"
+
+    def without_offload(self) -> Train:
+        """The same run where nothing goes to the memory of the host that was not asked for."""
+        if not self.offloads_freely:
+            return self
+        return self.model_copy(update={"plan": (self.plan or Plan()).model_copy(update={"offload": "none"})})
+
+    @property
     def model(self) -> str:
         """Canonical name of the model."""
         return self.asked_model.name

@@ -22,7 +22,7 @@ from clusterwright.domains.training.machine import (
     job_gpus,
     measured_parts,
 )
-from clusterwright.domains.training.memory import fits, impossible, memory_of
+from clusterwright.domains.training.memory import USABLE_FRACTION, fits, impossible, memory_of
 from clusterwright.domains.training.options import Asked, Job, legal_plans
 from clusterwright.domains.training.physics import CALIBRATION, PHYSICS, PRIOR, Calibration, Physics, calibration_of
 from clusterwright.domains.training.plans import RECOMPUTE, Machines, Plans, Runs
@@ -43,6 +43,7 @@ __all__ = [
     "PHYSICS",
     "PRIOR",
     "RECOMPUTE",
+    "USABLE_FRACTION",
     "Asked",
     "Calibration",
     "Job",

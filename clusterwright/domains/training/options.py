@@ -62,8 +62,9 @@ class Asked:
         return {k: v for k, v in vars(self).items() if isinstance(v, int) and k != "shard_group"}
 
     def said(self) -> str:
-        """All that is fixed, in words."""
-        return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in vars(self).items() if v not in (None, "auto"))
+        """All that is fixed and decides which plans are legal, in words."""
+        told = {k: v for k, v in vars(self).items() if v not in (None, "auto") and k != "offload"}
+        return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in told.items())
 
     @property
     def shard(self) -> float:

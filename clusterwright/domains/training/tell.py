@@ -12,7 +12,7 @@ from clusterwright.domains.training.findings import FINDINGS
 from clusterwright.domains.training.job import asked_of, job_of, places_of
 from clusterwright.domains.training.machine import fleet_of
 from clusterwright.domains.training.memory import USABLE_FRACTION
-from clusterwright.domains.training.options import BATCH_TOLERANCE
+from clusterwright.domains.training.options import BATCH_TOLERANCE, Asked
 from clusterwright.domains.training.plans import RECOMPUTE
 from clusterwright.domains.training.roofs import roofline_of
 from clusterwright.spec import Spec, Train
@@ -128,11 +128,9 @@ def _find(cluster: Cluster, spec: Spec, j: int, *, legal: bool) -> None:
     if not legal:
         _find_illegal(cluster, at, places["plan"], asked_of(train).said())
     elif not cluster.value(f"{at}.fits"):
-        need, has = cluster.value(f"{at}.memory_bytes") / 1e9, cluster.value("accelerator.memory_bytes") / 1e9
-        room = f"{USABLE_FRACTION * has:.0f} of {has:.0f} GB can be filled"
-        hint = "more GPUs, GPUs with more memory, or a shorter sequence"
-        message = f"the least that a plan needs is {need:.0f} GB a GPU; {room}"
-        cluster.say(FINDINGS["TRAINING-DOES-NOT-FIT"].at(f"{at}.memory_bytes", message, hint))
+        _find_misfit(cluster, at, asked_of(train))
+    elif asked_of(train).offload == "auto" and cluster.frame.text(f"{at}.offload") != "none":
+        _find_offloaded(cluster, at)
     _find_batch(cluster, at, train, places["global_batch"])
     _find_waste(cluster, at)
     if train.architecture.moe_layers:
@@ -140,6 +138,33 @@ def _find(cluster: Cluster, spec: Spec, j: int, *, legal: bool) -> None:
         message = f"the {experts} experts of {train.model} are taken as evenly loaded; uneven routing costs 8 to 20 %"
         hint = "plan with the high end of the step time"
         cluster.say(FINDINGS["TRAINING-ROUTING"].at(f"{at}.step_time_s", message, hint))
+
+
+def _find_misfit(cluster: Cluster, at: str, asked: Asked) -> None:
+    """What the leanest plan needs, and what would fit."""
+    need, has = cluster.value(f"{at}.memory_bytes") / 1e9, cluster.value("accelerator.memory_bytes") / 1e9
+    room = f"{USABLE_FRACTION * has:.0f} of {has:.0f} GB can be filled"
+    fixed = asked.said()
+    least = f"with {fixed} the least" if fixed else "the least"
+    hint = "more GPUs, GPUs with more memory, or a shorter sequence"
+    if asked.offload not in ("auto", "both"):
+        hint += "; or 'offload: auto', which also tries the memory of the host"
+    if asked.fixed():
+        hint += "; or fewer fixed dimensions"
+    message = f"{least} that a plan needs is {need:.0f} GB a GPU, on {cluster.value(f'{at}.gpus'):,.0f}; {room}"
+    cluster.say(FINDINGS["TRAINING-DOES-NOT-FIT"].at(f"{at}.memory_bytes", message, hint))
+
+
+def _find_offloaded(cluster: Cluster, at: str) -> None:
+    """Nothing fits without the memory of the host."""
+    moved, host = cluster.frame.text(f"{at}.offload"), cluster.value(f"{at}.host_bytes") / 1e9
+    what = {"both": "optimizer state and activations", "optimizer": "optimizer state"}.get(moved, moved)
+    share = cluster.value(f"{at}.step.offload_s") / cluster.value(f"{at}.step_time_s")
+    message = (
+        f"nothing fits without {what} in the memory of the host, {host:.0f} GB a GPU; {share:.0%} of a step goes there"
+    )
+    hint = "more GPUs fit without; 'offload: none' in the plan refuses it"
+    cluster.say(FINDINGS["TRAINING-OFFLOADED"].at(f"{at}.offload", message, hint))
 
 
 def _find_waste(cluster: Cluster, at: str) -> None:
