@@ -126,14 +126,14 @@ def _grouped(plans: Plans, domain: int, asked: Asked) -> Plans:
 
 def _rows(job: Job, gpus: int, domain: int, asked: Asked) -> Iterator[tuple[int, ...]]:
     shape = job.shape
-    feeds: dict[int, list[tuple[int, int, int]]] = {}
+    feeds: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     chunks: dict[tuple[int, int], list[int]] = {}
     experts: dict[int, list[int]] = {}
     for tp, pp, cp in product(_tensor(shape, domain, asked), _stages(shape, asked), _contexts(job, asked)):
         most = gpus // (tp * pp * cp)
-        if most not in feeds:
-            feeds[most] = list(_feeds(job.batch, most, asked))
-        for micro_batch, dp, count in feeds[most]:
+        if (most, pp) not in feeds:
+            feeds[most, pp] = list(_feeds(job.batch, most, pp, asked))
+        for micro_batch, dp, count in feeds[most, pp]:
             if (pp, count) not in chunks:
                 chunks[pp, count] = _chunks(shape, pp, count, asked)
             ranks = tp * cp * dp
@@ -143,13 +143,13 @@ def _rows(job: Job, gpus: int, domain: int, asked: Asked) -> Iterator[tuple[int,
                 yield tp, pp, cp, ep, dp, interleave, micro_batch, count
 
 
-def _feeds(batch: float, most: int, asked: Asked) -> Iterator[tuple[int, int, int]]:
+def _feeds(batch: float, most: int, pp: int, asked: Asked) -> Iterator[tuple[int, int, int]]:
     """Micro-batch, data-parallel ranks (at most ``most``) and micro-batches of a rank."""
     if most < 1:
         return
     for micro_batch in _micro_batches(batch, asked):
-        for dp in _copies(most, batch, micro_batch, asked):
-            yield micro_batch, dp, max(1, round(batch / (dp * micro_batch)))
+        for dp, count in _copies(most, batch, micro_batch, pp, asked):
+            yield micro_batch, dp, count
 
 
 def _tensor(shape: ModelShape, domain: int, asked: Asked) -> list[int]:
@@ -180,20 +180,28 @@ def _micro_batches(batch: float, asked: Asked) -> list[int]:
     return [b for b in (1, 2, 4, MOST_MICRO_BATCH) if b <= max(1.0, batch)]
 
 
-def _copies(most: int, batch: float, micro_batch: int, asked: Asked) -> list[int]:
-    """Data-parallel ranks: all that there are, the most that divide the batch exactly, and the most that come near it.
+def _copies(most: int, batch: float, micro_batch: int, pp: int, asked: Asked) -> list[tuple[int, int]]:
+    """Data-parallel ranks and micro-batches of each: all, the most that divide the batch, the most that come near it.
 
-    The last differ from the first where many ranks are left over. Each rank then has the fewest micro-batches that
-    reach the batch, or the next power of two of them, which lets a pipeline interleave.
+    The last differ from the first where ranks are left over. Each rank then has the fewest micro-batches that reach
+    the batch, or the next multiple of the stages, which lets a pipeline interleave. More ranks at as many micro-batches
+    are never slower, so that no plan on fewer accelerators is missed that would be faster; one that leaves more than
+    half of them idle never is.
     """
+    shares = batch / micro_batch
     if asked.dp:
-        return [asked.dp] if asked.dp <= most else []
-    share = round(batch) / micro_batch
-    exact = _largest_divisor(int(share), most) if share.is_integer() and share >= 1 else 1
-    fewest = max(1, math.ceil((1.0 - BATCH_TOLERANCE) * batch / (most * micro_batch)))
-    reach = (1.0 + BATCH_TOLERANCE) * batch / micro_batch
-    near = {min(most, int(reach / count)) for count in (fewest, 1 << (fewest - 1).bit_length())}
-    return sorted({most, exact, *near} - {0})
+        return [(asked.dp, max(1, round(shares / asked.dp)))] if asked.dp <= most else []
+    whole = round(batch) / micro_batch
+    exact = _largest_divisor(int(whole), most) if whole.is_integer() and whole >= 1 else 1
+    pairs = {(dp, max(1, round(shares / dp))) for dp in (most, exact)}
+    fewest = max(1, math.ceil((1.0 - BATCH_TOLERANCE) * shares / most))
+    for count in {fewest, math.ceil(fewest / pp) * pp}:
+        dp = min(most, int((1.0 + BATCH_TOLERANCE) * shares / count))
+        rounds = dp == most and (count % pp or max(1, round(shares / most)) % pp == 0)
+        busy = 2 * dp >= min(most, shares)
+        if dp and busy and not rounds and dp * count >= (1.0 - BATCH_TOLERANCE) * shares:
+            pairs.add((dp, count))
+    return sorted(pairs)
 
 
 @lru_cache(maxsize=65536)
