@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from clusterwright.units import HOUR_S, human, human_as, unit_of
+from clusterwright.units import CODED, HOUR_S, human, human_as, unit_of
 
 __all__ = ["LABELS", "in_unit", "label", "number", "own_label", "short", "si", "span"]
 
@@ -154,6 +154,8 @@ def number(path: str, value: float | None) -> str:
     if value is None:
         return "unknown"
     unit = unit_of(path)
+    if path.rsplit(".", 1)[-1] in CODED:
+        return human(path, value)
     if unit in ("kg", "kg/year") and abs(value) >= 1e4:
         return human_as(value / 1e3, unit.replace("kg", "t"))
     if unit in ("J", "J/year"):

@@ -98,7 +98,7 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 
     Args:
         frame: needs ``accelerator.*``, ``server.*``, ``fabric.*`` links, ``training[j].peak_flops``, ``sites[i].gpus``;
-            takes ``accelerator.achievable_bf16_flops`` and ``training[j].achievable_flops`` (0: unknown) if given.
+            takes ``accelerator.achievable_bf16_flops`` (0: unknown) if given.
         spec: its workloads.
         catalog: its measured matrix products.
     """

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from clusterwright.domains.training.physics import PHYSICS, Physics
 from clusterwright.domains.training.shape import ModelShape, Number
 from clusterwright.domains.training.software import MODERN, Software
+from clusterwright.units import RECOMPUTED
 
 __all__ = [
     "ADDED",
@@ -31,7 +32,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 NONE, SELECTIVE, FULL = 0.0, 1.0, 2.0
-RECOMPUTE = ("none", "selective", "full")
+RECOMPUTE = RECOMPUTED
 """Activations kept: all; all but norms, activation functions and attention scores; only the inputs of layers."""
 ZERO_BUBBLE = 1.0
 """Pipeline schedule that computes gradients of weights apart, to fill the bubble (ZB-H1)."""
