@@ -121,7 +121,7 @@ def planning() -> str:
     job = Job(shape_of(load_catalog().model("llama-3.1-405b")), 8192, 2048.0)
     h100 = {"memory_bytes": 80e9, "memory_bandwidth_bytes_s": 3.35e12, "peak_flops": 989e12, "bytes_per_element": 2.0}
     h100 |= {"achievable_flops": 794e12, "achievable_bf16_flops": 794e12, "domain": 8.0, "scaleup_bytes_s": 450e9}
-    h100 |= {"network_bytes_s": 47e9, "latency_s": 5e-6}
+    h100 |= {"network_bytes_s": 47e9, "latency_s": 5e-6, "power_ratio": 1.0, "power_density": 0.7e-12}
     spent, count = [], 0
     for _ in range(6):  # the first one warms up
         legal_plans.cache_clear()

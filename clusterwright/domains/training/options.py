@@ -132,7 +132,7 @@ def _rows(job: Job, gpus: int, domain: int, asked: Asked) -> Iterator[tuple[int,
     for tp, pp, cp in product(_tensor(shape, domain, asked), _stages(shape, asked), _contexts(job, asked)):
         most = gpus // (tp * pp * cp)
         if (most, pp) not in feeds:
-            feeds[most, pp] = list(_feeds(job.batch, most, pp, asked))
+            feeds[most, pp] = list(_feeds(job, most, pp, asked))
         for micro_batch, dp, count in feeds[most, pp]:
             if (pp, count) not in chunks:
                 chunks[pp, count] = _chunks(shape, pp, count, asked)
@@ -143,12 +143,13 @@ def _rows(job: Job, gpus: int, domain: int, asked: Asked) -> Iterator[tuple[int,
                 yield tp, pp, cp, ep, dp, interleave, micro_batch, count
 
 
-def _feeds(batch: float, most: int, pp: int, asked: Asked) -> Iterator[tuple[int, int, int]]:
+def _feeds(job: Job, most: int, pp: int, asked: Asked) -> Iterator[tuple[int, int, int]]:
     """Micro-batch, data-parallel ranks (at most ``most``) and micro-batches of a rank."""
     if most < 1:
         return
-    for micro_batch in _micro_batches(batch, asked):
-        for dp, count in _copies(most, batch, micro_batch, pp, asked):
+    experts = bool(job.shape.moe_layers)
+    for micro_batch in _micro_batches(job.batch, asked):
+        for dp, count in _copies(most, job.batch, micro_batch, pp, asked, exactly=experts):
             yield micro_batch, dp, count
 
 
@@ -180,28 +181,44 @@ def _micro_batches(batch: float, asked: Asked) -> list[int]:
     return [b for b in (1, 2, 4, MOST_MICRO_BATCH) if b <= max(1.0, batch)]
 
 
-def _copies(most: int, batch: float, micro_batch: int, pp: int, asked: Asked) -> list[tuple[int, int]]:
-    """Data-parallel ranks and micro-batches of each: all, the most that divide the batch, the most that come near it.
+def _copies(
+    most: int, batch: float, micro_batch: int, pp: int, asked: Asked, *, exactly: bool
+) -> list[tuple[int, int]]:
+    """Data-parallel ranks and the micro-batches of each, as many ranks as keep the batch near the one wished.
 
-    The last differ from the first where ranks are left over. Each rank then has the fewest micro-batches that reach
-    the batch, or the next multiple of the stages, which lets a pipeline interleave. More ranks at as many micro-batches
-    are never slower, so that no plan on fewer accelerators is missed that would be faster; one that leaves more than
-    half of them idle never is.
+    All ranks, where that comes near; fewer where it does not, or where each rank then has a multiple of the stages of
+    micro-batches, which lets a pipeline interleave. More ranks at as many micro-batches are never slower, so that no
+    plan on fewer accelerators is missed that would be faster; one that leaves more than half of them idle never is.
+
+    Args:
+        most: ranks that there are.
+        batch: sequences of a step, as wished.
+        micro_batch: sequences of a micro-batch.
+        pp: pipeline stages.
+        asked: dimensions that are fixed.
+        exactly: also the most ranks that divide the batch, which experts may need.
     """
     shares = batch / micro_batch
     if asked.dp:
         return [(asked.dp, max(1, round(shares / asked.dp)))] if asked.dp <= most else []
-    whole = round(batch) / micro_batch
-    exact = _largest_divisor(int(whole), most) if whole.is_integer() and whole >= 1 else 1
-    pairs = {(dp, max(1, round(shares / dp))) for dp in (most, exact)}
+    all_of_them = most, max(1, round(shares / most))
+    near = {all_of_them} if _is_near(all_of_them, shares) else set()
     fewest = max(1, math.ceil((1.0 - BATCH_TOLERANCE) * shares / most))
     for count in {fewest, math.ceil(fewest / pp) * pp}:
         dp = min(most, int((1.0 + BATCH_TOLERANCE) * shares / count))
-        rounds = dp == most and (count % pp or max(1, round(shares / most)) % pp == 0)
-        busy = 2 * dp >= min(most, shares)
-        if dp and busy and not rounds and dp * count >= (1.0 - BATCH_TOLERANCE) * shares:
-            pairs.add((dp, count))
-    return sorted(pairs)
+        known = dp == most and near and (count % pp or all_of_them[1] % pp == 0)
+        if not known and 2 * dp >= min(most, shares) and _is_near((dp, count), shares):
+            near.add((dp, count))
+    whole = round(batch) / micro_batch
+    if (exactly or not near) and whole.is_integer() and whole >= 1:
+        exact = _largest_divisor(int(whole), most)
+        near.add((exact, max(1, round(shares / exact))))
+    return sorted(near or {all_of_them})
+
+
+def _is_near(pair: tuple[int, int], shares: float) -> bool:
+    """Whether ranks x micro-batches come near the micro-batches of the wished batch."""
+    return abs(pair[0] * pair[1] / shares - 1.0) <= BATCH_TOLERANCE + 1e-9
 
 
 @lru_cache(maxsize=65536)
