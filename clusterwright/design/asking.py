@@ -34,6 +34,11 @@ OPTIONS = {
     "recompute": f"{_RUN}.plan.recompute",
     "framework": f"{_RUN}.framework",
     "calibration": "calibration",
+    "interleave": f"{_RUN}.plan.interleave",
+    "schedule": f"{_RUN}.plan.schedule",
+    "sharding": f"{_RUN}.plan.sharding",
+    "shard_group": f"{_RUN}.plan.shard_group",
+    "offload": f"{_RUN}.plan.offload",
     "fabric": "fabric.technology",
     "oversubscription": "fabric.oversubscription",
 }

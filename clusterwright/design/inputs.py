@@ -28,6 +28,7 @@ _ACCELERATOR = {
     "accelerator.launch_year": "launch_year",
     "accelerator.price_usd": "purchase_price_usd",
     "accelerator.achievable_bf16_flops": "achievable_bf16_flops",
+    "accelerator.host_link_bytes_s": "host_link_bytes_s",
 }
 _SERVER = {
     "server.gpus": "gpus",
@@ -39,6 +40,7 @@ _SERVER = {
     "server.nic_bandwidth_bytes_s": "nic_rate_bytes_s",
     "server.nvme_bytes": "nvme_bytes",
     "server.memory_bytes": "memory_bytes",
+    "server.host_bandwidth_bytes_s": "host_bandwidth_bytes_s",
     "server.system_nodes": "system_nodes",
     "server.liquid_fraction": "liquid_fraction",
 }
@@ -51,7 +53,11 @@ _SILENT = {
     "purchase_price_usd": 0.0,
     "peak_bf16_flops": 0.0,
     "scaleup_bandwidth_bytes_s": 0.0,
+    "host_link_bytes_s": 32e9,
+    "host_bandwidth_bytes_s": 409.6e9,
 }
+_UNMEASURED = {"achievable_bf16_flops"}
+"""Figures that are left out where no candidate has them: the laws then take those of parts like it."""
 _COUNTS = {"gpus", "units", "nics", "system_nodes", "scaleup_domain", "launch_year", "ports", "radix"}
 
 
@@ -60,7 +66,8 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
     servers = _Column([catalog.get("server", c.server) for c in candidates], "server")
     accelerators = _Column([catalog.get("accelerator", c.accelerator) for c in candidates], "accelerator")
     for path, key in _ACCELERATOR.items():
-        accelerators.give(frame, path, key)
+        if accelerators.known(key) or key not in _UNMEASURED:
+            accelerators.give(frame, path, key)
     _give_pcie(frame)
     for path, key in _SERVER.items():
         servers.give(frame, path, key)
@@ -70,7 +77,6 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
         if workload.train is not None:
             precision = workload.train.precision
             accelerators.give(frame, f"training[{j}].peak_flops", f"peak_{precision}_flops")
-            accelerators.give(frame, f"training[{j}].achievable_flops", f"achievable_{precision}_flops")
     _give_choices(frame, candidates, spec)
     _give_fabric(frame, candidates, spec, catalog)
     _give_prices(frame, accelerators)
@@ -105,6 +111,10 @@ class _Column:
     def origin(self, key: str) -> Provenance:
         """Provenance of a column that has several parts, or of one part's text."""
         return Provenance("catalog", place=f"catalogue: {self.kind}/{self.unique[0].name} {key}")
+
+    def known(self, key: str) -> bool:
+        """Whether the catalogue has a value for any of the parts."""
+        return any(key in part for part in self.unique)
 
     def give(self, frame: Frame, path: str, key: str) -> None:
         """Put one field of every candidate's part, with the interval of its fact."""

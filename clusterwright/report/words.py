@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from clusterwright.units import HOUR_S, human, human_as, unit_of
+from clusterwright.units import CODED, HOUR_S, human, human_as, unit_of
 
 __all__ = ["LABELS", "RULES", "in_unit", "label", "number", "own_label", "plan_words", "short", "si", "span"]
 
@@ -98,6 +98,7 @@ _LAST = {
     "ep_s": "Expert parallel",
     "dp_s": "Data parallel",
     "optimizer_s": "Optimizer",
+    "offload_s": "Offloading",
     "other_s": "Other",
     "committed_usd": "Committed",
 }
@@ -154,6 +155,8 @@ def number(path: str, value: float | None) -> str:
     if value is None:
         return "unknown"
     unit = unit_of(path)
+    if path.rsplit(".", 1)[-1] in CODED:
+        return human(path, value)
     if unit in ("kg", "kg/year") and abs(value) >= 1e4:
         return human_as(value / 1e3, unit.replace("kg", "t"))
     if unit in ("J", "J/year"):

@@ -107,6 +107,21 @@ class Spec(Section):
             value = value[part]
         return not is_auto(value)
 
+    @property
+    def offloads_freely(self) -> bool:
+        """Whether a run leaves it open what lies in the memory of the host."""
+        return any(w.train is not None and w.train.offloads_freely for w in self.workloads)
+
+    def without_offload(self) -> Spec:
+        """The same spec where nothing goes to the memory of the host that was not asked for."""
+        if not self.offloads_freely:
+            return self
+        runs = [
+            w.model_copy(update={"train": w.train.without_offload()}) if w.train is not None else w
+            for w in self.workloads
+        ]
+        return self.model_copy(update={"workloads": runs})
+
 
 def path_of(text: str) -> Path:
     """The path that people write as ``sites[0].power``: ``("sites", 0, "power")``.

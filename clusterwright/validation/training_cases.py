@@ -348,11 +348,10 @@ def cases_of(cases: Sequence[Case], measured: training.Measured, unmeasured: str
         chips = [
             replace(c.chip, achievable_bf16_flops=0.0) if c.row.text("gpu") == unmeasured else c.chip for c in cases
         ]
-    names: list[Any] = [f.name for f in fields(Plans)]
     runs = Runs(
         shape=training.stacked_shapes([c.shape for c in cases]),
         sequence=np.array([c.sequence for c in cases]),
-        plans=Plans(**{n: np.array([c.plan[n] for c in cases]) for n in names}),
+        plans=Plans(**{n: np.array([c.plan[n] for c in cases]) for n in cases[0].plan}),
         machines=_machines(chips, [c.precision for c in cases], [c.network_bytes_s for c in cases], measured),
         software=Software(**{n: np.array([c.traits[n] for c in cases]) for n in cases[0].traits}),
     )

@@ -26,6 +26,7 @@ from clusterwright.domains.training.memory import (
     EAGER_GRADIENT_BYTES,
     EAGER_RESERVE_BYTES,
     RESERVE_BYTES,
+    USABLE_FRACTION,
     fits,
     impossible,
     memory_of,
@@ -53,6 +54,7 @@ __all__ = [
     "PRIOR",
     "RECOMPUTE",
     "RESERVE_BYTES",
+    "USABLE_FRACTION",
     "Asked",
     "Calibration",
     "Job",
@@ -86,6 +88,7 @@ LAWS = laws(
     _laws.flop_per_token,
     _laws.rate_bound_s,
     _laws.communication_s,
+    _laws.offload_s,
     _laws.step_time_s,
     _laws.moe_step_time_s,
     _laws.mfu,
@@ -108,7 +111,7 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 
     Args:
         frame: needs ``accelerator.*``, ``server.*``, ``fabric.*`` links, ``training[j].peak_flops``, ``sites[i].gpus``;
-            takes ``accelerator.achievable_bf16_flops`` and ``training[j].achievable_flops`` (0: unknown) if given.
+            takes ``accelerator.achievable_bf16_flops`` (0: unknown) if given.
         spec: its workloads.
         catalog: its measured matrix products.
     """
@@ -128,7 +131,7 @@ def _size(frame: Frame, spec: Spec, j: int, catalog: Catalog) -> None:
     gpus = job_gpus(frame, j, len(spec.sites), train.gpus, places["gpus"])
     fleet = fleet_of(frame, j, train.precision, gpus, catalog)
     kept = choose(rank(job, fleet.machines, fleet.gpus, asked, level), len(fleet.gpus))
-    if not np.all(kept.legal) and asked.fixed():
+    if not np.all(kept.legal) and asked.said():
         free = nearest(rank(job, fleet.machines, fleet.gpus, recompute=level), asked)
         kept = kept.or_else(choose(free, len(fleet.gpus)))
     record = Record(frame, at, job, fleet, kept)

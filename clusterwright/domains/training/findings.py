@@ -20,7 +20,8 @@ FINDINGS = codes(
         "TRAINING-DOES-NOT-FIT",
         "error",
         "No plan fits the memory of the GPUs",
-        "Even the plan with the least memory needs more than 92 % of a GPU's memory, with full recomputation. "
+        "Even the plan with the least memory needs more than 92 % of a GPU's memory, with full recomputation, and "
+        "with optimizer state and activations in the memory of the host unless the plan forbids it. "
         "More GPUs, GPUs with more memory, a smaller model or a shorter sequence would fit.",
     ),
     Code(
@@ -50,6 +51,13 @@ FINDINGS = codes(
         "Part of the GPUs has nothing to do in this job",
         "The number of GPUs is not a product that a plan can use, or the batch is too small to feed all of them. The "
         "plan leaves the remainder idle; it can run other work.",
+    ),
+    Code(
+        "TRAINING-OFFLOADED",
+        "warning",
+        "The plan moves state to the memory of the host, for nothing fits without",
+        "Nobody asked for offloading, but no plan fits the memory of the GPUs without it. The host then updates the "
+        "weights, or activations cross its link, which takes part of every step. 'offload: none' in the plan refuses.",
     ),
     Code(
         "TRAINING-LOW-UTILISATION",

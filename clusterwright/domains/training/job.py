@@ -75,7 +75,8 @@ def asked_of(train: Train) -> Asked:
     plan = train.plan
     if plan is None:
         return Asked()
-    return Asked(plan.tp, plan.pp, plan.cp, plan.ep, plan.dp, plan.micro_batch)
+    degrees = plan.tp, plan.pp, plan.cp, plan.ep, plan.dp, plan.micro_batch, plan.interleave
+    return Asked(*degrees, plan.schedule, plan.sharding, plan.shard_group, plan.offload)
 
 
 def places_of(spec: Spec, j: int) -> dict[str, str]:

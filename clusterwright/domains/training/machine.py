@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Frame, Provenance
-from clusterwright.domains.training.plans import Machines
+from clusterwright.domains.training.plans import USUAL_HOST, Machines
 
 __all__ = ["BYTES_PER_ELEMENT", "Fleet", "Measured", "best_products", "fleet_of", "job_gpus", "measured_parts"]
 
@@ -95,8 +95,24 @@ def _columns(frame: Frame, j: int, precision: str, catalog: Catalog) -> dict[str
         "scaleup_bytes_s": frame["accelerator.scaleup_bandwidth_bytes_s"],
         "network_bytes_s": _network_bytes_s(frame),
         "latency_s": frame["fabric.latency_s"],
+        **_host(frame),
     }
     return {f.name: np.asarray(made[f.name], dtype=np.float64) for f in fields(Machines)}
+
+
+HOST_LINK_SHARE = 0.8
+"""Share of its bare rate that the link to the host reaches: 25 of 31.5 GB/s over PCIe 4.0 x16."""
+
+
+def _host(frame: Frame) -> dict[str, Floats]:
+    """What an accelerator has of the host: its link, and its share of the main memory and of the bandwidth of that."""
+    gpus = np.maximum(frame["server.gpus"], 1.0)
+    given = {
+        "host_link_bytes_s": HOST_LINK_SHARE * frame.get("accelerator.host_link_bytes_s", 0.0),
+        "host_bandwidth_bytes_s": frame.get("server.host_bandwidth_bytes_s", 0.0) / gpus,
+        "host_memory_bytes": frame.get("server.memory_bytes", 0.0) / gpus,
+    }
+    return {name: np.where(value > 0, value, USUAL_HOST[name]) for name, value in given.items()}
 
 
 def _limit_w(frame: Frame, peak16: Floats) -> Floats:

@@ -18,6 +18,7 @@ from clusterwright.domains.training.memory import (
     WEIGHT_BYTES,
     memory_of,
 )
+from clusterwright.domains.training.offload import link_bytes
 from clusterwright.domains.training.options import Job
 from clusterwright.domains.training.plans import FULL
 from clusterwright.domains.training.step import Step, step_of
@@ -159,6 +160,7 @@ class Record:
         ranks = {"pp": f"{self.at}.pp", "interleave": f"{self.at}.interleave", "count": f"{self.at}.micro_batches"}
         known = Provenance("law", law="training.step_time", inputs=ranks, note="filling, draining, uneven stages")
         self._give("step.pp_bubble_s", self.step.pp_bubble_s, known)
+        self._put_offload()
         note = (
             f"stragglers and synchronisation: {self.job.physics.overhead:.1%} of the step at each doubling of the GPUs"
         )
@@ -169,6 +171,22 @@ class Record:
             law, note = replace(law, spread=self.job.spread), f"interval of the calibration: {self.job.spread:.1%}"
         parts = [f"{self.at}.step.{f.name}" for f in fields(Step)]
         self.frame.derive(f"{self.at}.step_time_s", law, note=note, parts=parts)
+
+    def _put_offload(self) -> None:
+        """Traffic to the memory of the host, what lies there, and what of it shows in the step."""
+        plans, machines = self.kept.plans, self.fleet.machines
+        inputs = {"link": "accelerator.host_link_bytes_s", "bandwidth": "server.host_bandwidth_bytes_s"}
+        known = {name: path for name, path in inputs.items() if path in self.frame}
+        note = "update on the host, and traffic over its link that computing does not hide"
+        origin = Provenance("law", law="training.offload", inputs=known, note=note)
+        self._give("step.offload_s", self.step.offload_s, origin)
+        if not np.any(plans.offload):
+            return
+        out, back = link_bytes(self.job.runs(plans, machines))
+        self._give("traffic.to_host_bytes", out, origin)
+        self._give("traffic.from_host_bytes", back, origin)
+        held = memory_of(self.job.shape, plans, self.job.sequence).host_bytes
+        self._give("host_bytes", held, Provenance("law", law="training.offload", note="in the main memory, a GPU"))
 
     def _put_products(self) -> None:
         shape, plans, step = self.job.shape, self.kept.plans, self.step

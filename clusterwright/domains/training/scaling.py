@@ -34,6 +34,7 @@ def scale_of(job: Job, fleet: Fleet, own: Scale, asked: Asked, recompute: str) -
         asked: dimensions that are fixed; data parallelism is freed.
         recompute: as asked.
     """
+    asked = replace(asked, dp=None, offload="none" if asked.offload == "auto" else asked.offload)
     columns = np.stack([getattr(fleet.machines, f.name) for f in fields(Machines)])
     unique, index = np.unique(columns, axis=1, return_inverse=True)
     index = index.reshape(-1)
@@ -46,7 +47,7 @@ def scale_of(job: Job, fleet: Fleet, own: Scale, asked: Asked, recompute: str) -
     pending = np.flatnonzero(most > count)
     while len(pending):
         tried = np.zeros(len(machines))
-        tried[pending] = _speeds(job, machines.take(pending), count, replace(asked, dp=None), recompute)
+        tried[pending] = _speeds(job, machines.take(pending), count, asked, recompute)
         fitting += (tried > 0) | (fitting > 0)
         better = (tried[index] > speed) & (count < fleet.gpus)
         gpus[better], speed[better] = count, tried[index][better]

@@ -178,27 +178,38 @@ def _pipeline(runs: Runs) -> Flow:
 
 
 def _data(runs: Runs, work: Work) -> Flow:
-    """Gradients reduced and weights gathered: once a step, or at every micro-batch where weights are shared out."""
+    """Gradients reduced and weights gathered: once a step, or at every micro-batch where weights are shared out.
+
+    Where groups of ranks share out among themselves (HSDP), both stay inside a group, and once a step the groups add
+    up what each rank holds of the gradients, behind what is left of the backward pass.
+    """
     shape, plans = runs.shape, runs.plans
     common = (shape.common_parameters + shape.embedding_parameters) / (plans.pp * plans.tp)
-    everyone = _Group.of(plans.copies, plans.tp, runs)
-    parts = [(np.asarray(common), everyone)]
+    parts = [(np.asarray(common), plans.copies, plans.tp)]
     if shape.expert:
         experts = shape.expert_parameters / (plans.pp * plans.ep * plans.expert_tp)
         apart = plans.tp * plans.cp * plans.dp / plans.expert_copies
-        parts.append((np.asarray(experts), _Group.of(plans.expert_copies, apart, runs)))
+        parts.append((np.asarray(experts), plans.expert_copies, apart))
     always = plans.shard >= 3
     gathers = np.where(always, 2.0, 1.0)
     times = np.where(always, plans.micro_batches, 1.0)
-    wire, volume = np.zeros_like(parts[0][0]), np.zeros_like(parts[0][0])
-    for weights, group in parts:
+    wire, volume, across = (np.zeros_like(parts[0][0]) for _ in range(3))
+    for weights, copies, stride in parts:
+        sharing = plans.sharing(copies)
+        group = _Group.of(sharing, stride, runs)
         gather = gathers * group.all_gather_s(WEIGHT_BYTES * weights)
         reduce = group.reduce_scatter_s(GRADIENT_BYTES * weights)
         wire = wire + np.where(weights > 0, reduce + gather, 0.0)
         volume = volume + (GRADIENT_BYTES + gathers * WEIGHT_BYTES) * weights * (1.0 - 1.0 / group.ranks)
+        if np.any(sharing < copies):
+            groups = _Group.of(np.ceil(copies / sharing), stride * sharing, runs)
+            across = across + groups.all_reduce_s(GRADIENT_BYTES * weights / sharing)
+            volume = volume + 2.0 * GRADIENT_BYTES * weights / sharing * (1.0 - 1.0 / groups.ranks) / times
     behind = work.pace_s / plans.pp * (1.0 + (plans.pp - 1.0) / plans.interleave)
     overlapped = np.maximum(wire - behind, runs.physics.dp_exposed * wire)
     hides = (plans.shard > 0) & (np.asarray(runs.software.dp_overlap) > 0)
-    exposed = np.where(hides, overlapped, wire)
+    exposed = times * np.where(hides, overlapped, wire)
+    left = np.maximum(behind - wire, 0.0)
+    exposed = exposed + np.where(hides, np.maximum(across - left, runs.physics.dp_exposed * across), across)
     frozen = np.where(np.asarray(runs.software.frozen_weights) > 0, 0.0, 1.0)
-    return Flow(frozen * times * volume, frozen * times * wire, frozen * times * exposed)
+    return Flow(frozen * times * volume, frozen * (times * wire + across), frozen * exposed)
