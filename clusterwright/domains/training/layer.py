@@ -210,7 +210,8 @@ def _accumulated_bytes(runs: Runs) -> Floats:
     frozen = np.asarray(runs.software.frozen_weights) > 0
     common = (shape.common_parameters + shape.vocabulary * shape.hidden) / plans.tp
     experts = shape.expert_parameters / (plans.ep * plans.expert_tp)
-    return np.asarray(np.where((plans.shard >= 3) | frozen, 0.0, ACCUMULATED_BYTES * (common + experts)))
+    each = np.where(np.asarray(runs.software.half_gradients) > 0, 0.5 * ACCUMULATED_BYTES, ACCUMULATED_BYTES)
+    return np.asarray(np.where((plans.shard >= 3) | frozen, 0.0, each * (common + experts)))
 
 
 def _cast_bytes(runs: Runs) -> Floats:

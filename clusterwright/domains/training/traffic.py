@@ -188,15 +188,16 @@ def _data(runs: Runs, work: Work) -> Flow:
         apart = plans.tp * plans.cp * plans.dp / plans.expert_copies
         parts.append((np.asarray(experts), _Group.of(plans.expert_copies, apart, runs)))
     always = plans.shard >= 3
+    gradient = np.where(np.asarray(runs.software.half_gradients) > 0, WEIGHT_BYTES, GRADIENT_BYTES)
     gathers = np.where(always, 2.0, 1.0)
     times = np.where(always, plans.micro_batches, 1.0)
     wire, volume = np.zeros_like(parts[0][0]), np.zeros_like(parts[0][0])
     for weights, group in parts:
         gather = gathers * group.all_gather_s(WEIGHT_BYTES * weights)
-        reduce = group.reduce_scatter_s(GRADIENT_BYTES * weights)
+        reduce = group.reduce_scatter_s(gradient * weights)
         wire = wire + np.where(weights > 0, reduce + gather, 0.0)
-        volume = volume + (GRADIENT_BYTES + gathers * WEIGHT_BYTES) * weights * (1.0 - 1.0 / group.ranks)
-    behind = work.pace_s / plans.pp * (1.0 + (plans.pp - 1.0) / plans.interleave)
+        volume = volume + (gradient + gathers * WEIGHT_BYTES) * weights * (1.0 - 1.0 / group.ranks)
+    behind = work.pace_s / plans.pp * (plans.pp - (plans.pp - 1.0) / plans.interleave)
     overlapped = np.maximum(wire - behind, runs.physics.dp_exposed * wire)
     hides = (plans.shard > 0) & (np.asarray(runs.software.dp_overlap) > 0)
     exposed = np.where(hides, overlapped, wire)
