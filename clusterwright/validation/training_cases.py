@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clusterwright.catalog import Catalog
 from clusterwright.domains import training
 from clusterwright.domains.training import Machines, ModelShape, Plans, Runs, Software
-from clusterwright.validation.training_parts import Chip, RefusedRowError, chip_of, model_of, network_bytes_s
+from clusterwright.validation.training_parts import Chip, RefusedRowError, chip_of, model_of, network_bytes_s, placed
 from clusterwright.validation.training_rows import Published
 
 __all__ = ["Case", "Cases", "case_of", "cases_of"]
@@ -92,7 +92,7 @@ def case_of(row: Published, catalog: Catalog) -> Case:
     Raises:
         RefusedRowError: the accelerator, the model or the size of the job cannot be known.
     """
-    chip = chip_of(row.text("gpu"), catalog)
+    chip = placed(chip_of(row.text("gpu"), catalog), row)
     model, assumed = model_of(row, catalog)
     precision, said = precision_of(row.text("precision"))
     assumed += said
@@ -201,7 +201,7 @@ def _with_micro_batch(
     sizes = [float(b) for b in (1, 2, 4, 8) if b == 1 or (b <= held and (held / b).is_integer())]
     tried = [plan | {"micro_batch": b, "micro_batches": held / b} for b in sizes]
     plans = Plans(**{k: np.array([t[k] for t in tried]) for k in plan})
-    machines = _machines([chip], ["bf16"], [network], NOBODY).take(np.zeros(len(tried), dtype=np.intp))
+    machines = _machines([chip], ["bf16"], [network], [8.0], NOBODY).take(np.zeros(len(tried), dtype=np.intp))
     step = training.step_of(
         Runs(shape, sequence, plans, machines, physics=training.PRIOR, software=Software(**traits))
     )[0].total_s
@@ -244,7 +244,7 @@ def _planned(
 ) -> dict[str, float]:
     """The fastest plan that fits, where none is published."""
     assumed.append("plan not published: the fastest that fits")
-    machines = _machines([chip], ["bf16"], [network_bytes_s(row, 8.0)], NOBODY)
+    machines = _machines([chip], ["bf16"], [network_bytes_s(row, 8.0)], [8.0], NOBODY)
     job = training.Job(shape, int(sequence), batch)
     ranked = training.rank(job, machines, np.array([gpus]))
     kept = training.choose(ranked, 1)
@@ -255,7 +255,11 @@ def _planned(
 
 
 def _machines(
-    chips: Sequence[Chip], precisions: Sequence[str], networks: Sequence[float], measured: training.Measured
+    chips: Sequence[Chip],
+    precisions: Sequence[str],
+    networks: Sequence[float],
+    nodes: Sequence[float],
+    measured: training.Measured,
 ) -> Machines:
     peak16 = np.array([peak_of(c, "bf16") for c in chips])
     peak = np.array([peak_of(c, p) for c, p in zip(chips, precisions, strict=True)])
@@ -279,6 +283,8 @@ def _machines(
         scaleup_bytes_s=np.maximum(scaleup, 1e9),
         network_bytes_s=np.array(networks) * NETWORK_EFFICIENCY,
         latency_s=np.full(len(chips), LATENCY_S),
+        node=np.array(nodes),
+        host_bytes_s=np.maximum(np.array(networks) * NETWORK_EFFICIENCY, training.HOST_BYTES_S),
     )
 
 
@@ -349,7 +355,13 @@ def cases_of(cases: Sequence[Case], measured: training.Measured, unmeasured: str
         shape=training.stacked_shapes([c.shape for c in cases]),
         sequence=np.array([c.sequence for c in cases]),
         plans=Plans(**{n: np.array([c.plan[n] for c in cases]) for n in names}),
-        machines=_machines(chips, [c.precision for c in cases], [c.network_bytes_s for c in cases], measured),
+        machines=_machines(
+            chips,
+            [c.precision for c in cases],
+            [c.network_bytes_s for c in cases],
+            [c.row.number("gpus_per_node") or 8.0 for c in cases],
+            measured,
+        ),
         software=Software(**{n: np.array([c.traits[n] for c in cases]) for n in cases[0].traits}),
     )
     return Cases(cases, runs)

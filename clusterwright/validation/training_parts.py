@@ -14,7 +14,7 @@ import yaml
 from clusterwright.catalog import Catalog, DimensionsError, ModelArchitecture, from_dimensions
 from clusterwright.validation.training_rows import Published
 
-__all__ = ["Chip", "RefusedRowError", "chip_of", "model_of", "network_bytes_s"]
+__all__ = ["Chip", "RefusedRowError", "chip_of", "model_of", "network_bytes_s", "placed"]
 
 
 class RefusedRowError(Exception):
@@ -115,6 +115,16 @@ def _nearest_part(words: list[str], said: Mapping[str, float], catalog: Catalog)
 
 def _starts(name: str, word: str) -> bool:
     return name == word or name.startswith(f"{word}-")
+
+
+def placed(chip: Chip, row: Published) -> Chip:
+    """The accelerator as the named system of a row has it: how many of them share one scale-up domain."""
+    text = resources.files("clusterwright.validation").joinpath("data/systems.yaml").read_text(encoding="utf-8")
+    said = row.text("interconnect").lower()
+    for system in yaml.safe_load(text).values():
+        if system["named"] in said:
+            return replace(chip, domain=min(chip.domain, float(system["scaleup_domain"])))
+    return chip
 
 
 def network_bytes_s(row: Published, gpus_per_node: float) -> float:

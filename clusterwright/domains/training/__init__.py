@@ -16,6 +16,7 @@ from clusterwright.domains.training.findings import FINDINGS
 from clusterwright.domains.training.job import asked_of, job_of, places_of
 from clusterwright.domains.training.machine import (
     BYTES_PER_ELEMENT,
+    HOST_BYTES_S,
     Measured,
     best_products,
     fleet_of,
@@ -38,6 +39,7 @@ __all__ = [
     "BYTES_PER_ELEMENT",
     "CALIBRATION",
     "FINDINGS",
+    "HOST_BYTES_S",
     "LAWS",
     "MODERN",
     "PHYSICS",

@@ -105,6 +105,8 @@ class Machines(_Columns):
         scaleup_bytes_s: to the scale-up domain, one direction, one accelerator.
         network_bytes_s: to the fabric, one direction, one accelerator's share, as far as collectives reach it.
         latency_s: of the fabric, end to end.
+        node: accelerators in a server; more than ``domain`` where a server holds several scale-up domains.
+        host_bytes_s: between the scale-up domains of one server (PCIe), one direction, one accelerator's share.
     """
 
     memory_bytes: Floats
@@ -119,6 +121,8 @@ class Machines(_Columns):
     scaleup_bytes_s: Floats
     network_bytes_s: Floats
     latency_s: Floats
+    node: Floats
+    host_bytes_s: Floats
 
 
 @dataclass(frozen=True)

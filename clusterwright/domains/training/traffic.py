@@ -62,12 +62,15 @@ class _Group:
 
     ranks: Floats
     inside: Floats
+    outside_bytes_s: Floats
     runs: Runs
 
     @classmethod
     def of(cls, ranks: Floats, stride: Floats, runs: Runs) -> _Group:
-        """``ranks`` that are ``stride`` ranks apart, numbered so that near ones share a domain."""
-        return cls(ranks, np.clip(runs.machines.domain // stride, 1.0, ranks), runs)
+        """``ranks`` that are ``stride`` ranks apart, numbered so that near ones share a domain, and then a server."""
+        machines = runs.machines
+        outside = np.where(ranks * stride <= machines.node, machines.host_bytes_s, machines.network_bytes_s)
+        return cls(ranks, np.clip(machines.domain // stride, 1.0, ranks), outside, runs)
 
     def all_reduce_s(self, payload: Floats) -> Floats:
         """Seconds of one all-reduce while the machine computes."""
@@ -89,7 +92,7 @@ class _Group:
             outside: bytes that it sends to other domains.
         """
         machines, reached = self.runs.machines, self.runs.physics.all_to_all
-        links = reached * machines.scaleup_bytes_s, reached * machines.network_bytes_s, machines.latency_s
+        links = reached * machines.scaleup_bytes_s, reached * self.outside_bytes_s, machines.latency_s
         whole = inside / np.maximum(1.0 - 1.0 / self.inside, 0.5)
         near = np.asarray(all_to_all_s(whole, self.inside, self.inside, *links, nic_efficiency=1.0))
         far = np.asarray(send_s(outside, links[1], links[2] * np.maximum(self.ranks - self.inside, 1.0) / 8.0, 1.0))
@@ -102,7 +105,7 @@ class _Group:
 
     def _links(self) -> tuple[Floats, Floats, Floats]:
         machines, reached = self.runs.machines, self.runs.physics.collectives
-        return reached * machines.scaleup_bytes_s, reached * machines.network_bytes_s, machines.latency_s
+        return reached * machines.scaleup_bytes_s, reached * self.outside_bytes_s, machines.latency_s
 
 
 def traffic_of(runs: Runs, work: Work) -> Traffic:
