@@ -42,6 +42,8 @@ HEAD_BYTES = 16.0
 CAST_BYTES = 2.0
 """Bytes moved an operand element that is cast to 8 or 4 bits: written as is and transposed (2); what makes the element
 casts it before it leaves the registers."""
+SEPARATE_CAST_BYTES = 6.0
+"""The same where kernels of their own do it: read for the largest value (2), read again (2), written twice (2)."""
 DENSE_KERNELS = 14.0
 """Kernels that a dense layer launches forward; backward twice as many."""
 MIXTURE_KERNELS = 30.0
@@ -234,7 +236,8 @@ def _cast_bytes(runs: Runs) -> Floats:
         shape.feed_forward, plans.tp
     )
     narrow = runs.machines.bytes_per_element < 2.0
-    return np.where(narrow, CAST_BYTES * tokens * (layers + shape.moe_layers * mixture), 0.0)
+    each = np.where(np.asarray(runs.software.separate_casts) > 0, SEPARATE_CAST_BYTES, CAST_BYTES)
+    return np.where(narrow, each * tokens * (layers + shape.moe_layers * mixture), 0.0)
 
 
 def _host_s(runs: Runs, passes: Floats) -> Floats:

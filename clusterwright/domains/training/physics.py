@@ -54,9 +54,9 @@ class Physics:
     depth: float = 150.0
     wave: float = 1.5e6
     sustained: float = 0.15
-    attention: float = 0.48
+    attention: float = 0.50
     attention_depth: float = 300.0
-    first_attention: float = 0.80
+    first_attention: float = 0.55
     portable_attention: float = 0.60
     memory: float = 0.60
     kernel_s: float = 8e-6
