@@ -67,7 +67,7 @@ class Physics:
     ep_overlapped: float = 0.45
     pp_exposed: float = 0.30
     tp_exposed: float = 0.60
-    dp_exposed: float = 0.10
+    dp_exposed: float = 0.20
     natural: float = 1.12
     overhead: float = 0.005
 
