@@ -16,7 +16,7 @@ from clusterwright.domains.training import Machines, ModelShape, Plans, Runs, So
 from clusterwright.validation.training_parts import Chip, RefusedRowError, chip_of, model_of, network_bytes_s, placed
 from clusterwright.validation.training_rows import Published
 
-__all__ = ["Case", "Cases", "case_of", "cases_of"]
+__all__ = ["Case", "Cases", "case_of", "cases_of", "memory_under"]
 
 Floats = NDArray[np.float64]
 
@@ -124,6 +124,7 @@ def _traits(row: Published, precision: str, release: float | None) -> dict[str, 
     framework, note = row.text("framework").lower(), row.text("verbatim_note").lower()
     old = "fp16" in row.text("precision").lower() and "foundry" not in framework
     plain = old or framework == "megatron-lm"
+    half = (old and "deepspeed" not in framework) or any(w in framework for w in ("mlperf", "nemo", "bridge"))
     mixed = "asynctp" in note or "async tp" in note
     traits = {
         "fused_attention": 0.0 if old else 1.0,
@@ -131,7 +132,7 @@ def _traits(row: Published, precision: str, release: float | None) -> dict[str, 
         "dp_overlap": 0.0 if plain else 1.0,
         "natural_routing": 0.0 if "forced" in row.text("routing").lower() else 1.0,
         "row_scaled": 1.0 if "rowwise" in row.text("precision").lower() else 0.0,
-        "half_gradients": 1.0 if old or any(w in framework for w in ("mlperf", "nemo", "bridge")) else 0.0,
+        "half_gradients": 1.0 if half else 0.0,
         "separate_casts": 1.0 if any(w in framework for w in ("foundry", "titan", "fsdp")) else 0.0,
         "host": 1.0,
         "fused_experts": 0.0,
@@ -187,7 +188,7 @@ def _plan(
         "shard": shard,
         "sequence_parallel": cut,
     }
-    plan["recompute"] = _recompute(row, shape, sequence, chip, plan, assumed)
+    plan["recompute"] = _recompute(row, shape, sequence, chip, plan, traits, assumed)
     if micro is None:
         plan = _with_micro_batch(plan, shape, sequence, chip, network, traits)
         assumed.append(f"micro-batch taken as {plan['micro_batch']:g}, the fastest that fits")
@@ -206,7 +207,7 @@ def _with_micro_batch(
     step = training.step_of(
         Runs(shape, sequence, plans, machines, physics=training.PRIOR, software=Software(**traits))
     )[0].total_s
-    fits = training.memory_of(shape, plans, sequence).total_bytes <= USABLE * chip.memory_bytes
+    fits = memory_under(shape, plans, sequence, traits).total_bytes <= USABLE * chip.memory_bytes
     fits[0] = True
     return tried[int(np.argmin(np.where(fits, step, np.inf)))]
 
@@ -222,8 +223,21 @@ def _shard(row: Published, assumed: list[str]) -> float:
     return 1.0
 
 
+def memory_under(shape: ModelShape, plans: Plans, sequence: float, traits: Mapping[str, float]) -> training.Memory:
+    """Memory of plans under the traits of a framework."""
+    gradient = training.WEIGHT_BYTES if traits["half_gradients"] else training.GRADIENT_BYTES
+    shared = traits["fused_attention"], traits["frozen_weights"]
+    return training.memory_of(shape, plans, sequence, *shared, gradient_bytes=gradient)
+
+
 def _recompute(
-    row: Published, shape: ModelShape, sequence: float, chip: Chip, plan: dict[str, float], assumed: list[str]
+    row: Published,
+    shape: ModelShape,
+    sequence: float,
+    chip: Chip,
+    plan: dict[str, float],
+    traits: Mapping[str, float],
+    assumed: list[str],
 ) -> float:
     text = row.text("recompute").lower()
     if "per-op" in text:
@@ -234,7 +248,7 @@ def _recompute(
     level = 0.0
     for level in (0.0, 1.0):
         one = Plans(**{k: np.array([v]) for k, v in (plan | {"recompute": level}).items()})
-        if training.memory_of(shape, one, sequence).total_bytes[0] <= USABLE * chip.memory_bytes:
+        if memory_under(shape, one, sequence, traits).total_bytes[0] <= USABLE * chip.memory_bytes:
             break
     assumed.append(f"recomputation taken as {training.RECOMPUTE[int(level)]}, the least that fits")
     return level

@@ -23,7 +23,14 @@ from clusterwright.domains.training.machine import (
     job_gpus,
     measured_parts,
 )
-from clusterwright.domains.training.memory import fits, impossible, memory_of
+from clusterwright.domains.training.memory import (
+    GRADIENT_BYTES,
+    WEIGHT_BYTES,
+    Memory,
+    fits,
+    impossible,
+    memory_of,
+)
 from clusterwright.domains.training.options import Asked, Job, legal_plans
 from clusterwright.domains.training.physics import CALIBRATION, PHYSICS, PRIOR, Calibration, Physics, calibration_of
 from clusterwright.domains.training.plans import RECOMPUTE, Machines, Plans, Runs
@@ -39,17 +46,20 @@ __all__ = [
     "BYTES_PER_ELEMENT",
     "CALIBRATION",
     "FINDINGS",
+    "GRADIENT_BYTES",
     "HOST_BYTES_S",
     "LAWS",
     "MODERN",
     "PHYSICS",
     "PRIOR",
     "RECOMPUTE",
+    "WEIGHT_BYTES",
     "Asked",
     "Calibration",
     "Job",
     "Machines",
     "Measured",
+    "Memory",
     "ModelShape",
     "Physics",
     "Plans",

@@ -34,8 +34,9 @@ OPTIMIZER_BYTES = 12.0
 """FP32 master weight and two Adam moments; shared out over the data-parallel ranks from ``shard`` 1 on."""
 CHECKPOINT_BYTES = WEIGHT_BYTES + OPTIMIZER_BYTES
 """Weights and optimizer state; gradients are not saved."""
-RESERVE_BYTES = 1e9
-"""Driver context, communication buffers, workspace of the libraries (2 to 6 GB are seen)."""
+RESERVE_BYTES = 2.5e9
+"""What the device holds beside tensors: driver context and kernels (1.6 GB on an A100 as BigScience saw it), buffers of
+the communicators (about 1 GB)."""
 GATHERED_LAYERS = 2.0
 """Layers whose weights are whole on a rank at a time where weights are shared out: the one at work and the next."""
 SCORE_BYTES = 5.0
@@ -54,9 +55,14 @@ class Memory:
     activation_bytes: Floats
 
     @property
+    def allocated_bytes(self) -> Floats:
+        """All tensors: what the framework's allocator counts."""
+        return self.state_bytes + self.activation_bytes
+
+    @property
     def total_bytes(self) -> Floats:
-        """With the reserve."""
-        return self.state_bytes + self.activation_bytes + RESERVE_BYTES
+        """With the reserve: what the device counts."""
+        return self.allocated_bytes + RESERVE_BYTES
 
 
 def fits(memory_bytes: Floats | float, available_bytes: Floats | float) -> NDArray[np.bool_]:
@@ -70,7 +76,12 @@ def impossible(memory_bytes: Floats | float, available_bytes: Floats | float) ->
 
 
 def memory_of(
-    shape: ModelShape, plans: Plans, sequence: Number, fused_attention: Number = 1.0, frozen_weights: Number = 0.0
+    shape: ModelShape,
+    plans: Plans,
+    sequence: Number,
+    fused_attention: Number = 1.0,
+    frozen_weights: Number = 0.0,
+    gradient_bytes: Number = GRADIENT_BYTES,
 ) -> Memory:
     """Memory of each plan.
 
@@ -78,11 +89,11 @@ def memory_of(
     ``(pp - 1) / (pp x interleave)`` of them (Narayanan 2021; Korthikanti 2022, table 2, with flash attention, so
     without the scores).
     """
-    state = _state_bytes(shape, plans, np.asarray(frozen_weights) > 0)
+    state = _state_bytes(shape, plans, np.asarray(frozen_weights) > 0, np.asarray(gradient_bytes, dtype=np.float64))
     return Memory(state, _activation_bytes(shape, plans, sequence, np.asarray(fused_attention) > 0))
 
 
-def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_]) -> Floats:
+def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_], gradient: Floats) -> Floats:
     fullest = np.ceil(shape.layers / (plans.pp * plans.interleave)) * plans.interleave / shape.layers
     ends = np.where(plans.pp > 1, shape.vocabulary * shape.hidden, shape.embedding_parameters)
     common = (shape.common_parameters * fullest + ends) / plans.tp
@@ -90,16 +101,17 @@ def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_]) -> 
     mixtures = np.minimum(stage, shape.moe_layers) / np.maximum(shape.moe_layers, 1.0)
     experts = shape.expert_parameters * mixtures / (plans.ep * plans.expert_tp)
     gathered = np.where(plans.shard >= 3, GATHERED_LAYERS * WEIGHT_BYTES * shape.common_parameters / shape.layers, 0.0)
+    fresh = np.where(frozen, 0.0, WEIGHT_BYTES * shape.common_parameters / shape.layers)
     return np.asarray(
-        common * _bytes_per_parameter(plans, plans.copies, frozen)
-        + experts * _bytes_per_parameter(plans, plans.expert_copies, frozen)
-        + gathered / plans.tp
+        common * _bytes_per_parameter(plans, plans.copies, frozen, gradient)
+        + experts * _bytes_per_parameter(plans, plans.expert_copies, frozen, gradient)
+        + (gathered + fresh) / plans.tp
     )
 
 
-def _bytes_per_parameter(plans: Plans, copies: Floats, frozen: NDArray[np.bool_]) -> Floats:
+def _bytes_per_parameter(plans: Plans, copies: Floats, frozen: NDArray[np.bool_], gradient: Floats) -> Floats:
     weights = WEIGHT_BYTES / np.where(plans.shard >= 3, copies, 1.0)
-    gradients = GRADIENT_BYTES / np.where(plans.shard >= 2, copies, 1.0)
+    gradients = gradient / np.where(plans.shard >= 2, copies, 1.0)
     trained = gradients + OPTIMIZER_BYTES / np.where(plans.shard >= 1, copies, 1.0)
     return weights + np.where(frozen, 0.0, trained)
 
