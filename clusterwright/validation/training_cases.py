@@ -134,6 +134,7 @@ def _traits(row: Published, precision: str, release: float | None) -> dict[str, 
         "row_scaled": 1.0 if "rowwise" in row.text("precision").lower() else 0.0,
         "half_gradients": 1.0 if half else 0.0,
         "separate_casts": 1.0 if any(w in framework for w in ("foundry", "titan", "fsdp")) else 0.0,
+        "frees_outputs": 0.0 if "deepspeed" in framework else 1.0,
         "host": 1.0,
         "fused_experts": 0.0,
         "frozen_weights": 1.0 if "lora" in (row.text("model") + row.text("why_not_in_target")).lower() else 0.0,
@@ -227,7 +228,8 @@ def memory_under(shape: ModelShape, plans: Plans, sequence: float, traits: Mappi
     """Memory of plans under the traits of a framework."""
     gradient = training.WEIGHT_BYTES if traits["half_gradients"] else training.GRADIENT_BYTES
     shared = traits["fused_attention"], traits["frozen_weights"]
-    return training.memory_of(shape, plans, sequence, *shared, gradient_bytes=gradient)
+    own = {"gradient_bytes": gradient, "frees_outputs": traits["frees_outputs"]}
+    return training.memory_of(shape, plans, sequence, *shared, **own)
 
 
 def _recompute(

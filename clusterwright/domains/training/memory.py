@@ -82,6 +82,7 @@ def memory_of(
     fused_attention: Number = 1.0,
     frozen_weights: Number = 0.0,
     gradient_bytes: Number = GRADIENT_BYTES,
+    frees_outputs: Number = 1.0,
 ) -> Memory:
     """Memory of each plan.
 
@@ -90,7 +91,14 @@ def memory_of(
     without the scores).
     """
     state = _state_bytes(shape, plans, np.asarray(frozen_weights) > 0, np.asarray(gradient_bytes, dtype=np.float64))
-    return Memory(state, _activation_bytes(shape, plans, sequence, np.asarray(fused_attention) > 0))
+    sent = np.where(np.asarray(frees_outputs) > 0, 0.0, _sent_bytes(shape, plans, sequence))
+    return Memory(state, _activation_bytes(shape, plans, sequence, np.asarray(fused_attention) > 0) + sent)
+
+
+def _sent_bytes(shape: ModelShape, plans: Plans, sequence: Number) -> Floats:
+    """Outputs of the micro-batches in flight on the first stage, once sent (Korthikanti 2022, appendix B)."""
+    in_flight = np.where(plans.pp > 1, np.minimum(plans.pp, plans.micro_batches), 0.0)
+    return np.asarray(plans.micro_batch * sequence / plans.cp * _input_bytes(shape, plans) * in_flight)
 
 
 def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_], gradient: Floats) -> Floats:
