@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import resources
 from typing import Any
 
@@ -158,6 +159,8 @@ def model_of(row: Published, catalog: Catalog) -> tuple[ModelArchitecture, list[
     base, assumed = _catalogue_model(row.text("model"), catalog), []
     said: dict[str, Any] = {k: int(v) for c, k in _COLUMNS.items() if (v := row.number(c))}
     experts, inner = int(row.number("num_experts") or 0), int(row.number("ffn_hidden") or 0)
+    if base is not None and base.state_layers:
+        return base, [f"{base.name} as its configuration says; not known how far the law holds for hybrids: none was fitted"]
     if base is None and not {"layers", "hidden"} <= said.keys():
         return _stand_in(row)
     if base is None:
@@ -239,7 +242,18 @@ def _catalogue_model(name: str, catalog: Catalog) -> ModelArchitecture | None:
         names = (known, *catalog.get("model", known).aliases)
         if wanted and wanted in map(_plain, names):
             return catalog.model(known)
-    return None
+    return _hybrids().get(wanted)
+
+
+@lru_cache(maxsize=1)
+def _hybrids() -> dict[str, ModelArchitecture]:
+    """Published hybrids by their plain names."""
+    text = resources.files("clusterwright.validation").joinpath("data/hybrids.yaml").read_text(encoding="utf-8")
+    found: dict[str, ModelArchitecture] = {}
+    for name, entry in yaml.safe_load(text).items():
+        model = from_dimensions(entry["dimensions"], name)
+        found |= {_plain(n): model for n in (name, *entry.get("aliases", ()))}
+    return found
 
 
 def _plain(name: str) -> str:

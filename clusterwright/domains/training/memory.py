@@ -157,10 +157,14 @@ def _layer_bytes_per_token(shape: ModelShape, plans: Plans, recompute: float) ->
     """
     cut = np.where(plans.sequence_parallel > 0, plans.tp, 1.0)
     stream = (4.0 if recompute == NONE else 2.0) * shape.hidden / cut
-    attention = (shape.query_width + shape.key_value_width + shape.value_width) / plans.tp
+    state = shape.state_layers / shape.layers
+    block = 5.0 * shape.state_width + 2.0 * shape.state_maps
+    attention = (1.0 - state) * (shape.query_width + shape.key_value_width + shape.value_width) / plans.tp
+    attention = attention + state * block / plans.tp
     widths = 1.0 + shape.gated + (1.0 if recompute == NONE else 0.0)
     moe = shape.moe_layers / shape.layers
     dense = widths * shape.feed_forward_width / plans.tp
-    routed = shape.active_experts * (widths * shape.expert_width + 2.0 * shape.hidden) / plans.tp
+    routed = shape.active_experts * (widths * shape.expert_width + 2.0 * shape.routed_width) / plans.tp
     mixture = widths * shape.shared_width / plans.tp + routed
-    return 2.0 * (stream + attention + (1.0 - moe) * dense + moe * mixture)
+    plain = shape.dense_layers / shape.layers
+    return 2.0 * (stream + attention + plain * dense + moe * mixture)

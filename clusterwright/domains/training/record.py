@@ -54,6 +54,7 @@ def put_model(frame: Frame, at: str, job: Job, tokens: float, origin: dict[str, 
     frame.give(f"{at}.parameters", shape.parameters, origin["model"], count=True)
     frame.give(f"{at}.matmul_parameters", shape.matmul_parameters, origin["model"], count=True)
     attention = 3.0 * shape.layers * shape.attention_flop(job.sequence) / job.sequence
+    attention = attention + 3.0 * shape.state_layers * shape.scan_flop
     frame.give(f"{at}.attention_flop_per_token", attention, origin["model"])
     frame.give(f"{at}.tokens", tokens, origin["tokens"], count=True)
     frame.derive(
@@ -170,6 +171,7 @@ class Record:
         head = shape.vocabulary * shape.hidden
         products = 2.0 * tokens * ((3.0 + again) * (shape.matmul_parameters - head) + 3.0 * head)
         pairs = shape.layers * shape.attention_flop(self.job.sequence) / self.job.sequence
+        pairs = pairs + shape.state_layers * shape.scan_flop
         attention = tokens * (3.5 + again) * pairs
         inputs = {"peak": f"{self.at}.product_flops"}
         inputs |= {d: f"{self.at}.{d}" for d in ("tp", "micro_batch", "recompute")}

@@ -124,7 +124,8 @@ def _tensor(runs: Runs) -> Flow:
     shape, plans, tokens = runs.shape, runs.plans, runs.tokens
     group = _Group.of(plans.tp, np.ones_like(tokens), runs)
     size = 2.0 * tokens * shape.hidden
-    count = shape.layers * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
+    parts = shape.layers - 0.5 * shape.bare_layers
+    count = parts * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
     wire = count * group.all_reduce_s(size)
     hides = (plans.sequence_parallel > 0) & (np.asarray(runs.software.tp_overlap) > 0)
     exposed = wire * np.where(hides, runs.physics.tp_exposed, 1.0)
@@ -137,7 +138,7 @@ def _context(runs: Runs, work: Work) -> Flow:
     shape, plans, tokens = runs.shape, runs.plans, runs.tokens
     group = _Group.of(plans.cp, plans.tp, runs)
     own = 2.0 * tokens * shape.key_value_width / plans.tp
-    count = shape.layers * np.where(plans.recompute == FULL, 4.0, 3.0) * plans.micro_batches / plans.pp
+    count = shape.attention_layers * np.where(plans.recompute == FULL, 4.0, 3.0) * plans.micro_batches / plans.pp
     wire = count * group.all_gather_s(own * plans.cp)
     window = work.attention_s * plans.micro_batches / plans.pp
     exposed = np.maximum(wire - window, runs.physics.dp_exposed * wire)
@@ -152,7 +153,7 @@ def _expert(runs: Runs) -> Flow:
         return Flow(nothing, nothing, nothing)
     group = _Group.of(plans.ep, np.ones_like(tokens), runs)
     uneven = 1.0 + (runs.physics.natural - 1.0) * runs.software.natural_routing
-    token = 2.0 * tokens * shape.hidden / plans.tp * uneven
+    token = 2.0 * tokens * shape.routed_width / plans.tp * uneven
     domains = np.maximum(plans.ep / group.inside, 1.0)
     away = (domains - 1.0) * (1.0 - (1.0 - 1.0 / domains) ** shape.active_experts)
     copies = shape.active_experts * (1.0 - 1.0 / domains)
