@@ -106,6 +106,8 @@ def case_of(row: Published, catalog: Catalog) -> Case:
     network = network_bytes_s(row, row.number("gpus_per_node") or min(8.0, chip.domain))
     release = _release(row)
     traits = _traits(row, precision, release)
+    if not shape.gated:
+        traits["fused_experts"] = 0.0  # the one kernel for all experts is made for gated activations
     plan = _plan(row, shape, sequence, gpus, chip, network, traits, assumed)
     return Case(row, shape, sequence, chip, precision, plan, network, traits, release, assumed)
 
