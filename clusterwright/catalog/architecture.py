@@ -121,7 +121,7 @@ class ModelArchitecture:
 
     @property
     def state_parameters(self) -> int:
-        """One state-space block: in and out projection, convolution of width 4, and per head a decay, a step, a skip."""
+        """One state-space block: in and out projection, convolution of width 4; a decay, a step, a skip a head."""
         mixed = self.state_width + 2 * self.state_groups * self.state_size
         into = self.hidden * (self.state_width + mixed + self.state_heads)
         return into + 5 * mixed + 3 * self.state_heads + self.state_width * (1 + self.hidden)

@@ -303,7 +303,7 @@ def _machines(
         network_bytes_s=np.array(networks) * NETWORK_EFFICIENCY,
         latency_s=np.full(len(chips), LATENCY_S),
         node=np.array(nodes),
-        host_bytes_s=np.maximum(np.array(networks) * NETWORK_EFFICIENCY, training.HOST_BYTES_S),
+        bridge_bytes_s=np.maximum(np.array(networks) * NETWORK_EFFICIENCY, training.BRIDGE_BYTES_S),
     )
 
 

@@ -160,7 +160,9 @@ def model_of(row: Published, catalog: Catalog) -> tuple[ModelArchitecture, list[
     said: dict[str, Any] = {k: int(v) for c, k in _COLUMNS.items() if (v := row.number(c))}
     experts, inner = int(row.number("num_experts") or 0), int(row.number("ffn_hidden") or 0)
     if base is not None and base.state_layers:
-        return base, [f"{base.name} as its configuration says; not known how far the law holds for hybrids: none was fitted"]
+        return base, [
+            f"{base.name} as its configuration says; not known how far the law holds for hybrids: none was fitted"
+        ]
     if base is None and not {"layers", "hidden"} <= said.keys():
         return _stand_in(row)
     if base is None:

@@ -15,8 +15,8 @@ from clusterwright.domains.training.choice import choose, nearest, rank
 from clusterwright.domains.training.findings import FINDINGS
 from clusterwright.domains.training.job import asked_of, job_of, places_of
 from clusterwright.domains.training.machine import (
+    BRIDGE_BYTES_S,
     BYTES_PER_ELEMENT,
-    HOST_BYTES_S,
     Measured,
     best_products,
     fleet_of,
@@ -43,11 +43,11 @@ from clusterwright.domains.training.tell import tell
 from clusterwright.spec import Spec
 
 __all__ = [
+    "BRIDGE_BYTES_S",
     "BYTES_PER_ELEMENT",
     "CALIBRATION",
     "FINDINGS",
     "GRADIENT_BYTES",
-    "HOST_BYTES_S",
     "LAWS",
     "MODERN",
     "PHYSICS",

@@ -11,7 +11,16 @@ from clusterwright.catalog import Catalog
 from clusterwright.cluster import Frame, Provenance
 from clusterwright.domains.training.plans import Machines
 
-__all__ = ["BYTES_PER_ELEMENT", "HOST_BYTES_S", "Fleet", "Measured", "best_products", "fleet_of", "job_gpus", "measured_parts"]
+__all__ = [
+    "BRIDGE_BYTES_S",
+    "BYTES_PER_ELEMENT",
+    "Fleet",
+    "Measured",
+    "best_products",
+    "fleet_of",
+    "job_gpus",
+    "measured_parts",
+]
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +51,7 @@ SLOWEST_NETWORK_BYTES_S = 1.25e8
 """A server without a card for the compute fabric still has 1 Gb/s Ethernet."""
 
 
-HOST_BYTES_S = 12.5e9
+BRIDGE_BYTES_S = 12.5e9
 """Between the scale-up domains of a server: a PCIe 4 x16 link moves 25 GB/s, and two accelerators share one."""
 
 
@@ -101,7 +110,7 @@ def _columns(frame: Frame, j: int, precision: str, catalog: Catalog) -> dict[str
         "network_bytes_s": network,
         "latency_s": frame["fabric.latency_s"],
         "node": np.maximum(frame["server.gpus"], 1.0),
-        "host_bytes_s": np.maximum(network, HOST_BYTES_S),
+        "bridge_bytes_s": np.maximum(network, BRIDGE_BYTES_S),
     }
     return {f.name: np.asarray(made[f.name], dtype=np.float64) for f in fields(Machines)}
 

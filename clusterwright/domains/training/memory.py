@@ -53,11 +53,13 @@ class Memory:
 
     state_bytes: Floats
     activation_bytes: Floats
+    buffer_bytes: Floats
+    """A layer's fresh weight gradients, and what a pipeline stage has sent and keeps."""
 
     @property
     def allocated_bytes(self) -> Floats:
         """All tensors: what the framework's allocator counts."""
-        return self.state_bytes + self.activation_bytes
+        return self.state_bytes + self.activation_bytes + self.buffer_bytes
 
     @property
     def total_bytes(self) -> Floats:
@@ -91,8 +93,10 @@ def memory_of(
     without the scores).
     """
     state = _state_bytes(shape, plans, np.asarray(frozen_weights) > 0, np.asarray(gradient_bytes, dtype=np.float64))
+    fresh = np.where(np.asarray(frozen_weights) > 0, 0.0, WEIGHT_BYTES * shape.common_parameters / shape.layers)
     sent = np.where(np.asarray(frees_outputs) > 0, 0.0, _sent_bytes(shape, plans, sequence))
-    return Memory(state, _activation_bytes(shape, plans, sequence, np.asarray(fused_attention) > 0) + sent)
+    activations = _activation_bytes(shape, plans, sequence, np.asarray(fused_attention) > 0)
+    return Memory(state, activations, np.asarray(fresh / plans.tp + sent))
 
 
 def _sent_bytes(shape: ModelShape, plans: Plans, sequence: Number) -> Floats:
@@ -109,11 +113,10 @@ def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_], gra
     mixtures = np.minimum(stage, shape.moe_layers) / np.maximum(shape.moe_layers, 1.0)
     experts = shape.expert_parameters * mixtures / (plans.ep * plans.expert_tp)
     gathered = np.where(plans.shard >= 3, GATHERED_LAYERS * WEIGHT_BYTES * shape.common_parameters / shape.layers, 0.0)
-    fresh = np.where(frozen, 0.0, WEIGHT_BYTES * shape.common_parameters / shape.layers)
     return np.asarray(
         common * _bytes_per_parameter(plans, plans.copies, frozen, gradient)
         + experts * _bytes_per_parameter(plans, plans.expert_copies, frozen, gradient)
-        + (gathered + fresh) / plans.tp
+        + gathered / plans.tp
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Self
 
 import numpy as np
@@ -19,6 +19,11 @@ Floats = NDArray[np.float64]
 NONE, SELECTIVE, FULL = 0.0, 1.0, 2.0
 RECOMPUTE = ("none", "selective", "full")
 """Activations kept: all; all but norms, activation functions and attention scores; only the inputs of layers."""
+
+
+def _not_said() -> Floats:
+    """Stands for a column of defaults."""
+    return np.zeros(())
 
 
 class _Columns:
@@ -106,7 +111,7 @@ class Machines(_Columns):
         network_bytes_s: to the fabric, one direction, one accelerator's share, as far as collectives reach it.
         latency_s: of the fabric, end to end.
         node: accelerators in a server; more than ``domain`` where a server holds several scale-up domains.
-        host_bytes_s: between the scale-up domains of one server (PCIe), one direction, one accelerator's share.
+        bridge_bytes_s: between the scale-up domains of one server (PCIe), one direction, one accelerator's share.
     """
 
     memory_bytes: Floats
@@ -121,8 +126,14 @@ class Machines(_Columns):
     scaleup_bytes_s: Floats
     network_bytes_s: Floats
     latency_s: Floats
-    node: Floats
-    host_bytes_s: Floats
+    node: Floats = field(default_factory=_not_said)
+    bridge_bytes_s: Floats = field(default_factory=_not_said)
+
+    def __post_init__(self) -> None:
+        """Where nothing is said of the server, it is one scale-up domain."""
+        for name, usual in (("node", self.domain), ("bridge_bytes_s", self.network_bytes_s)):
+            if getattr(self, name).ndim == 0:
+                object.__setattr__(self, name, usual)
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class Record:
         need = memory_of(self.job.shape, self.kept.plans, self.job.sequence)
         origin = Provenance("law", law="training.memory", note="of the kept plan, on its fullest rank")
         self._give("memory.state_bytes", need.state_bytes, origin)
-        self._give("memory.activation_bytes", need.activation_bytes, origin)
+        self._give("memory.activation_bytes", need.activation_bytes + need.buffer_bytes, origin)
         why = f"driver context, communication buffers, workspace; a plan may fill {USABLE_FRACTION:.0%} of the memory"
         self.frame.give(f"{at}.memory.reserve_bytes", RESERVE_BYTES, assumed(why), low=2e9, high=6e9)
         self.frame.derive(

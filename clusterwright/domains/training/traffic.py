@@ -69,7 +69,7 @@ class _Group:
     def of(cls, ranks: Floats, stride: Floats, runs: Runs) -> _Group:
         """``ranks`` that are ``stride`` ranks apart, numbered so that near ones share a domain, and then a server."""
         machines = runs.machines
-        outside = np.where(ranks * stride <= machines.node, machines.host_bytes_s, machines.network_bytes_s)
+        outside = np.where(ranks * stride <= machines.node, machines.bridge_bytes_s, machines.network_bytes_s)
         return cls(ranks, np.clip(machines.domain // stride, 1.0, ranks), outside, runs)
 
     def all_reduce_s(self, payload: Floats) -> Floats:
