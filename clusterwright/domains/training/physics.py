@@ -54,10 +54,10 @@ class Physics:
     depth: float = 150.0
     wave: float = 1.5e6
     sustained: float = 0.15
-    attention: float = 0.50
+    attention: float = 0.44
     attention_depth: float = 300.0
-    first_attention: float = 0.55
-    portable_attention: float = 0.60
+    first_attention: float = 0.60
+    portable_attention: float = 0.65
     memory: float = 0.60
     kernel_s: float = 8e-6
     expert_sync_s: float = 1e-4
