@@ -120,10 +120,16 @@ def traffic_of(runs: Runs, work: Work) -> Traffic:
 
 
 def _tensor(runs: Runs) -> Flow:
-    """Two all-reduces a layer forward and two backward (or as many gathers and scatters), two more recomputed."""
+    """Two all-reduces a layer forward and two backward (or as many gathers and scatters), two more recomputed.
+
+    Where the sequence is cut, what a product in fewer bits gathers is cast first (Transformer Engine, float8 all-gather of
+    torchtitan), unless it is scaled by rows; what is scattered is summed in two bytes.
+    """
     shape, plans, tokens = runs.shape, runs.plans, runs.tokens
     group = _Group.of(plans.tp, np.ones_like(tokens), runs)
-    size = 2.0 * tokens * shape.hidden
+    narrow = (plans.sequence_parallel > 0) & (np.asarray(runs.software.row_scaled) <= 0)
+    gathered = np.where(narrow, np.minimum(runs.machines.bytes_per_element, 2.0), 2.0)
+    size = 0.5 * (2.0 + gathered) * tokens * shape.hidden
     parts = shape.layers - 0.5 * shape.bare_layers
     count = parts * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
     wire = count * group.all_reduce_s(size)
