@@ -122,8 +122,8 @@ def traffic_of(runs: Runs, work: Work) -> Traffic:
 def _tensor(runs: Runs) -> Flow:
     """Two all-reduces a layer forward and two backward (or as many gathers and scatters), two more recomputed.
 
-    Where the sequence is cut, what a product in fewer bits gathers is cast first (Transformer Engine, float8 all-gather of
-    torchtitan), unless it is scaled by rows; what is scattered is summed in two bytes.
+    Where the sequence is cut, what a product in fewer bits gathers is cast first (Transformer Engine, float8 all-gather
+    of torchtitan), unless it is scaled by rows; what is scattered is summed in two bytes.
     """
     shape, plans, tokens = runs.shape, runs.plans, runs.tokens
     group = _Group.of(plans.tp, np.ones_like(tokens), runs)
