@@ -167,7 +167,10 @@ def _plan(
     degrees = {d: row.number(d) for d in ("tp", "pp", "cp", "ep")}
     moe = bool(shape.expert)
     if degrees["tp"] is None and degrees["pp"] is None:
-        return _planned(row, shape, sequence, gpus, batch, chip, assumed)
+        assumed.append("plan not published: the fastest that fits")
+        if traits["frozen_weights"]:
+            return _planned_frozen(row, shape, sequence, gpus, batch, chip, traits)
+        return _planned(row, shape, sequence, gpus, batch, chip)
     tp, pp, cp = (degrees[d] or 1.0 for d in ("tp", "pp", "cp"))
     dp = max(gpus / (tp * pp * cp), 1.0)
     ep = degrees["ep"] or (min(8.0, float(shape.experts)) if moe else 1.0)
@@ -259,10 +262,9 @@ def _recompute(
 
 
 def _planned(
-    row: Published, shape: ModelShape, sequence: float, gpus: float, batch: float, chip: Chip, assumed: list[str]
+    row: Published, shape: ModelShape, sequence: float, gpus: float, batch: float, chip: Chip
 ) -> dict[str, float]:
     """The fastest plan that fits, where none is published."""
-    assumed.append("plan not published: the fastest that fits")
     machines = _machines([chip], ["bf16"], [network_bytes_s(row, 8.0)], [8.0], NOBODY)
     job = training.Job(shape, int(sequence), batch)
     ranked = training.rank(job, machines, np.array([gpus]))
@@ -271,6 +273,27 @@ def _planned(
     plan["dp"] = max(gpus / (plan["tp"] * plan["pp"] * plan["cp"]), 1.0)
     plan["micro_batches"] = max(batch / (plan["dp"] * plan["micro_batch"]), 1.0)
     return plan
+
+
+def _planned_frozen(
+    row: Published,
+    shape: ModelShape,
+    sequence: float,
+    gpus: float,
+    batch: float,
+    chip: Chip,
+    traits: Mapping[str, float],
+) -> dict[str, float]:
+    """The same where only adapters are trained: no gradients and no optimizer state take room or time."""
+    legal = training.legal_plans(training.Job(shape, int(sequence), batch), int(gpus), int(max(chip.domain, 1.0)))
+    rows = np.repeat(np.arange(len(legal)), 3)
+    plans = replace(legal.take(rows), recompute=np.tile([0.0, 1.0, 2.0], len(legal)))
+    machines = _machines([chip], ["bf16"], [network_bytes_s(row, 8.0)], [8.0], NOBODY).take(np.zeros_like(rows))
+    runs = Runs(shape, sequence, plans, machines, physics=training.PRIOR, software=Software(**traits))
+    fits = memory_under(shape, plans, sequence, traits).total_bytes <= USABLE * chip.memory_bytes
+    away = np.abs(np.log(plans.batch / batch)) + (plans.gpus < gpus)
+    best = int(np.lexsort((training.step_of(runs)[0].total_s, away, ~fits))[0])
+    return {f.name: float(getattr(plans, f.name)[best]) for f in fields(Plans)}
 
 
 def _machines(
