@@ -48,7 +48,7 @@ def _model(run: Estimated, notes: list[str]) -> dict[str, Any]:
         made["--add-qkv-bias"] = None
     if model.state_layers:
         notes.append(
-            f"{model.state_layers} of {model.layers} layers have a state-space block: name the order of the layers with "
+            f"{model.state_layers} of {model.layers} layers have a state-space block: name their order with "
             "--hybrid-layer-pattern"
         )
     if model.window_layers:
