@@ -47,6 +47,11 @@ def _model(run: Estimated, notes: list[str]) -> dict[str, Any]:
         made["--disable-bias-linear"] = None
     if model.biases == "qkv":
         made["--add-qkv-bias"] = None
+    if model.state_layers:
+        notes.append(
+            f"{model.state_layers} of {model.layers} layers have a state-space block: name their order with "
+            "--hybrid-layer-pattern"
+        )
     if model.window_layers:
         notes.append(
             f"{model.window_layers} of {model.layers} layers look back {model.window} tokens: add --window-size"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from clusterwright.domains import training
 from clusterwright.domains.training import Plans
-from clusterwright.validation.training_cases import Case
+from clusterwright.validation.training_cases import Case, memory_under
 
 __all__ = ["judged_memory", "memory_bytes", "verdict"]
 
@@ -18,10 +19,14 @@ _FUSED = ("megatron", "nemo", "mlperf", "transformer engine")
 
 
 def memory_bytes(case: Case, plan: Mapping[str, float] | None = None, **software: Any) -> float:
-    """What the law says the fullest accelerator of a case holds, with its plan or another."""
+    """What the law says the fullest accelerator of a case holds, with its plan or another.
+
+    Where the row gives what the allocator counts, the driver and the communicators are not in it.
+    """
     columns = Plans(**{k: np.array([v]) for k, v in (plan or case.plan).items()})
-    traits = case.traits["fused_attention"], case.traits["frozen_weights"]
-    return float(training.memory_of(case.shape, columns, case.sequence, *traits, **software).total_bytes[0])
+    memory = memory_under(case.shape, columns, case.sequence, case.traits, **software)
+    allocated = plan is None and re.search(r"\balloc", case.row.text("verbatim_note").lower())
+    return float((memory.allocated_bytes if allocated else memory.total_bytes)[0])
 
 
 def _is_fused(case: Case) -> bool:

@@ -45,12 +45,12 @@ def test_the_interval_covers_four_in_five(document: dict[str, Any]) -> None:
     assert 0.75 <= document["coverage80"] <= 0.85
 
 
-def test_better_than_both_rules_of_thumb_for_every_kind_and_nearly_every_family(document: dict[str, Any]) -> None:
+def test_better_than_both_rules_of_thumb_for_every_kind_and_family(document: dict[str, Any]) -> None:
     for baseline in document["baselines"].values():
         for kind in ("dense", "moe"):
             assert document["by_kind"][kind]["mape"] < 0.6 * baseline["by_kind"][kind]["mape"]
         worse = [f for f, e in baseline["by_family"].items() if e["mape"] <= document["by_family"][f]["mape"]]
-        assert len(worse) <= 1, worse
+        assert not worse, worse
 
 
 def test_accelerators_known_only_from_their_data_sheet() -> None:
@@ -72,8 +72,8 @@ def test_the_scaling_of_405b_from_512_to_8192_gpus(report: Any) -> None:
 def test_memory_and_runs_that_happened(document: dict[str, Any]) -> None:
     memory = document["memory"]
     assert memory["rows"] == 29
-    # 5 % is not reached: the BLOOM prototypes contradict each other (60.5 GB at micro-batch 2, 52.2 GB at 4).
-    assert memory["mape"] <= 0.06
+    # The BLOOM prototypes among them contradict each other (60.5 GB at micro-batch 2, 52.2 GB at 4).
+    assert memory["mape"] <= 0.05
     assert memory["false_misfits"] == 0
 
 

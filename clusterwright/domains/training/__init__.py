@@ -15,6 +15,7 @@ from clusterwright.domains.training.choice import choose, nearest, rank
 from clusterwright.domains.training.findings import FINDINGS
 from clusterwright.domains.training.job import asked_of, calibration_for, job_of, places_of, read_calibration
 from clusterwright.domains.training.machine import (
+    BRIDGE_BYTES_S,
     BYTES_PER_ELEMENT,
     Measured,
     best_products,
@@ -25,8 +26,11 @@ from clusterwright.domains.training.machine import (
 from clusterwright.domains.training.memory import (
     EAGER_GRADIENT_BYTES,
     EAGER_RESERVE_BYTES,
+    GRADIENT_BYTES,
     RESERVE_BYTES,
     USABLE_FRACTION,
+    WEIGHT_BYTES,
+    Memory,
     fits,
     impossible,
     memory_of,
@@ -43,11 +47,13 @@ from clusterwright.domains.training.tell import tell
 from clusterwright.spec import Spec
 
 __all__ = [
+    "BRIDGE_BYTES_S",
     "BYTES_PER_ELEMENT",
     "CALIBRATION",
     "EAGER_GRADIENT_BYTES",
     "EAGER_RESERVE_BYTES",
     "FINDINGS",
+    "GRADIENT_BYTES",
     "LAWS",
     "MODERN",
     "PHYSICS",
@@ -55,11 +61,13 @@ __all__ = [
     "RECOMPUTE",
     "RESERVE_BYTES",
     "USABLE_FRACTION",
+    "WEIGHT_BYTES",
     "Asked",
     "Calibration",
     "Job",
     "Machines",
     "Measured",
+    "Memory",
     "ModelShape",
     "Physics",
     "Plans",

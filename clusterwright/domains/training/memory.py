@@ -42,8 +42,9 @@ OPTIMIZER_BYTES = 12.0
 """FP32 master weight and two Adam moments; shared out over the data-parallel ranks from ``shard`` 1 on."""
 CHECKPOINT_BYTES = WEIGHT_BYTES + OPTIMIZER_BYTES
 """Weights and optimizer state; gradients are not saved."""
-RESERVE_BYTES = 1e9
-"""Driver context, communication buffers, workspace of the libraries (2 to 6 GB are seen)."""
+RESERVE_BYTES = 2.5e9
+"""What the device holds beside tensors: driver context and kernels (1.6 GB on an A100 as BigScience saw it), buffers of
+the communicators (about 1 GB)."""
 GATHERED_LAYERS = 2.0
 """Layers whose weights are whole on a rank at a time where weights are shared out: the one at work and the next."""
 SCORE_BYTES = 5.0
@@ -75,13 +76,20 @@ class Memory:
 
     state_bytes: Floats
     activation_bytes: Floats
+    buffer_bytes: Floats
+    """A layer's fresh weight gradients, and what a pipeline stage has sent and keeps."""
     host_bytes: Floats
     """In the memory of the host, of what is offloaded there."""
 
     @property
+    def allocated_bytes(self) -> Floats:
+        """All tensors: what the framework's allocator counts."""
+        return self.state_bytes + self.activation_bytes + self.buffer_bytes
+
+    @property
     def total_bytes(self) -> Floats:
-        """With the reserve."""
-        return self.state_bytes + self.activation_bytes + RESERVE_BYTES
+        """With the reserve: what the device counts."""
+        return self.allocated_bytes + RESERVE_BYTES
 
 
 def fits_host(memory: Memory, host_bytes: Floats) -> NDArray[np.bool_]:
@@ -107,6 +115,7 @@ def memory_of(
     frozen_weights: Number = 0.0,
     eager: bool = False,
     gradient_bytes: float = GRADIENT_BYTES,
+    frees_outputs: Number = 1.0,
 ) -> Memory:
     """Memory of each plan.
 
@@ -122,13 +131,15 @@ def memory_of(
     frozen, fused = np.asarray(frozen_weights) > 0, np.asarray(fused_attention) > 0
     kept, working = _activation_bytes(shape, plans, sequence, fused, eager)
     state = _state_bytes(shape, plans, frozen, gradient_bytes)
+    fresh = np.where(frozen, 0.0, WEIGHT_BYTES * shape.common_parameters / shape.layers) / plans.tp
+    buffers = fresh + np.where(np.asarray(frees_outputs) > 0, 0.0, _sent_bytes(shape, plans, sequence))
     if not np.any(plans.offload):
-        return Memory(state, kept + working, np.zeros_like(state))
+        return Memory(state, kept + working, buffers, np.zeros_like(state))
     each = OPTIMIZER_BYTES + np.where(plans.offloads_gradients, gradient_bytes, 0.0)
     host = np.where(plans.offloads_optimizer & ~frozen, each * updated_parameters(shape, plans), 0.0)
     staged = np.minimum(STAGED_LAYERS / on_rank(shape, plans), 1.0) * kept / in_flight(plans)
     away = np.where(plans.offloads_activations, np.maximum(kept - staged, 0.0), 0.0)
-    return Memory(state, kept - away + working, host + away)
+    return Memory(state, kept - away + working, buffers, host + away)
 
 
 def updated_parameters(shape: ModelShape, plans: Plans) -> Floats:
@@ -138,6 +149,12 @@ def updated_parameters(shape: ModelShape, plans: Plans) -> Floats:
     shared = plans.shard > 0
     apart = common / plans.sharing(plans.copies) + experts / plans.sharing(plans.expert_copies)
     return np.where(shared, apart, common + experts)
+
+
+def _sent_bytes(shape: ModelShape, plans: Plans, sequence: Number) -> Floats:
+    """Outputs of the micro-batches in flight on the first stage, once sent (Korthikanti 2022, appendix B)."""
+    micro_batches = np.where(plans.pp > 1, np.minimum(plans.pp, plans.micro_batches), 0.0)
+    return np.asarray(plans.micro_batch * sequence / plans.cp * _input_bytes(shape, plans) * micro_batches)
 
 
 def _state_bytes(shape: ModelShape, plans: Plans, frozen: NDArray[np.bool_], gradient_bytes: float) -> Floats:
@@ -230,10 +247,14 @@ def _layer_bytes_per_token(shape: ModelShape, plans: Plans, recompute: float) ->
     """
     cut = np.where(plans.sequence_parallel > 0, plans.tp, 1.0)
     stream = (4.0 if recompute == NONE else 2.0) * shape.hidden / cut
-    attention = (shape.query_width + shape.key_value_width + shape.value_width) / plans.tp
+    state = shape.state_layers / shape.layers
+    block = 5.0 * shape.state_width + 2.0 * shape.state_maps
+    attention = (1.0 - state) * (shape.query_width + shape.key_value_width + shape.value_width) / plans.tp
+    attention = attention + state * block / plans.tp
     widths = 1.0 + shape.gated + (1.0 if recompute == NONE else 0.0)
     moe = shape.moe_layers / shape.layers
     dense = widths * shape.feed_forward_width / plans.tp
-    routed = shape.active_experts * (widths * shape.expert_width + 2.0 * shape.hidden) / plans.tp
+    routed = shape.active_experts * (widths * shape.expert_width + 2.0 * shape.routed_width) / plans.tp
     mixture = widths * shape.shared_width / plans.tp + routed
-    return 2.0 * (stream + attention + (1.0 - moe) * dense + moe * mixture)
+    plain = shape.dense_layers / shape.layers
+    return 2.0 * (stream + attention + plain * dense + moe * mixture)

@@ -55,10 +55,10 @@ class Physics:
     depth: float = 150.0
     wave: float = 1.5e6
     sustained: float = 0.15
-    attention: float = 0.48
+    attention: float = 0.44
     attention_depth: float = 300.0
-    first_attention: float = 0.80
-    portable_attention: float = 0.60
+    first_attention: float = 0.60
+    portable_attention: float = 0.65
     memory: float = 0.60
     kernel_s: float = 8e-6
     expert_sync_s: float = 1e-4
@@ -68,7 +68,7 @@ class Physics:
     ep_overlapped: float = 0.45
     pp_exposed: float = 0.30
     tp_exposed: float = 0.60
-    dp_exposed: float = 0.10
+    dp_exposed: float = 0.20
     natural: float = 1.12
     overhead: float = 0.005
 

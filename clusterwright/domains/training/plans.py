@@ -45,7 +45,7 @@ USUAL_HOST = {"host_link_bytes_s": 25e9, "host_bandwidth_bytes_s": 51.2e9, "host
 channels of DDR4-3200, an eighth of 2 TB."""
 
 
-def _not_said() -> NDArray[np.float64]:
+def _not_said() -> Floats:
     """Stands for a column of defaults."""
     return np.zeros(())
 
@@ -168,6 +168,8 @@ class Machines(_Columns):
         host_link_bytes_s: to the memory of the host, one direction, one accelerator.
         host_bandwidth_bytes_s: one accelerator's share of the bandwidth of that memory.
         host_memory_bytes: one accelerator's share of that memory.
+        node: accelerators in a server; more than ``domain`` where a server holds several scale-up domains.
+        bridge_bytes_s: between the scale-up domains of one server (PCIe), one direction, one accelerator's share.
     """
 
     memory_bytes: Floats
@@ -185,11 +187,16 @@ class Machines(_Columns):
     host_link_bytes_s: Floats = field(default_factory=_not_said)
     host_bandwidth_bytes_s: Floats = field(default_factory=_not_said)
     host_memory_bytes: Floats = field(default_factory=_not_said)
+    node: Floats = field(default_factory=_not_said)
+    bridge_bytes_s: Floats = field(default_factory=_not_said)
 
     def __post_init__(self) -> None:
-        for name, usual in USUAL_HOST.items():
+        """Where nothing is said of the server, it is one scale-up domain with a usual host."""
+        usual = {"node": self.domain, "bridge_bytes_s": self.network_bytes_s}
+        usual |= {name: np.full_like(self.memory_bytes, value) for name, value in USUAL_HOST.items()}
+        for name, column in usual.items():
             if getattr(self, name).ndim == 0:
-                object.__setattr__(self, name, np.full_like(self.memory_bytes, usual))
+                object.__setattr__(self, name, column)
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ def put_model(frame: Frame, at: str, job: Job, tokens: float, origin: dict[str, 
     frame.give(f"{at}.parameters", shape.parameters, origin["model"], count=True)
     frame.give(f"{at}.matmul_parameters", shape.matmul_parameters, origin["model"], count=True)
     attention = 3.0 * shape.layers * shape.attention_flop(job.sequence) / job.sequence
+    attention = attention + 3.0 * shape.state_layers * shape.scan_flop
     frame.give(f"{at}.attention_flop_per_token", attention, origin["model"])
     frame.give(f"{at}.tokens", tokens, origin["tokens"], count=True)
     frame.derive(
@@ -133,7 +134,7 @@ class Record:
         need = memory_of(self.job.shape, self.kept.plans, self.job.sequence)
         origin = Provenance("law", law="training.memory", note="of the kept plan, on its fullest rank")
         self._give("memory.state_bytes", need.state_bytes, origin)
-        self._give("memory.activation_bytes", need.activation_bytes, origin)
+        self._give("memory.activation_bytes", need.activation_bytes + need.buffer_bytes, origin)
         why = f"driver context, communication buffers, workspace; a plan may fill {USABLE_FRACTION:.0%} of the memory"
         self.frame.give(f"{at}.memory.reserve_bytes", RESERVE_BYTES, assumed(why), low=2e9, high=6e9)
         self.frame.derive(
@@ -195,6 +196,7 @@ class Record:
         head = shape.vocabulary * shape.hidden
         products = 2.0 * tokens * ((3.0 + again) * (shape.matmul_parameters - head) + 3.0 * head)
         pairs = shape.layers * shape.attention_flop(self.job.sequence) / self.job.sequence
+        pairs = pairs + shape.state_layers * shape.scan_flop
         attention = tokens * (3.5 + again) * pairs
         inputs = {"peak": f"{self.at}.product_flops"}
         inputs |= {d: f"{self.at}.{d}" for d in ("tp", "micro_batch", "recompute")}
