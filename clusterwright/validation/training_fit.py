@@ -34,7 +34,7 @@ SURENESS: Mapping[str, float] = {
     "depth": 0.60,
     "wave": 0.50,
     "sustained": 0.60,
-    "attention": 0.20,
+    "attention": 0.10,
     "attention_depth": 0.60,
     "first_attention": 0.20,
     "portable_attention": 0.20,

@@ -58,7 +58,7 @@ class Physics:
     attention: float = 0.44
     attention_depth: float = 300.0
     first_attention: float = 0.60
-    portable_attention: float = 0.65
+    portable_attention: float = 0.60
     memory: float = 0.60
     kernel_s: float = 8e-6
     expert_sync_s: float = 1e-4
@@ -68,7 +68,7 @@ class Physics:
     ep_overlapped: float = 0.45
     pp_exposed: float = 0.30
     tp_exposed: float = 0.60
-    dp_exposed: float = 0.20
+    dp_exposed: float = 0.10
     natural: float = 1.12
     overhead: float = 0.005
 

@@ -42,6 +42,7 @@ def rates_of(runs: Runs) -> Rates:
     """Rates of each run."""
     machines, physics = runs.machines, runs.physics
     lasting = np.clip(machines.power_density / USUAL_DENSITY, 0.25, 4.0) ** physics.sustained
+    lasting = np.minimum(lasting, 1.0 / physics.matmul)  # nothing lasts above the best measured product
     clock = machines.power_ratio**physics.power * lasting
     width = machines.bytes_per_element
     share = np.where(width >= 2.0, physics.matmul, np.where(width >= 1.0, physics.matmul_8bit, physics.matmul_4bit))
