@@ -20,9 +20,10 @@ from clusterwright.catalog import Catalog
 from clusterwright.domains import training
 from clusterwright.domains.training import CALIBRATION, Calibration
 from clusterwright.validation.training_baselines import constant_efficiency_s, rule_of_thumb_s
-from clusterwright.validation.training_calibrate import PUBLISHED, gathered, half_width
+from clusterwright.validation.training_calibrate import PUBLISHED, gathered
 from clusterwright.validation.training_cases import Case, cases_of
 from clusterwright.validation.training_fit import Fit, predicted_s
+from clusterwright.validation.training_interval import half_width
 from clusterwright.validation.training_memory import judged_memory
 from clusterwright.validation.training_plans import judged_planner
 from clusterwright.validation.training_rows import Published, read_published
@@ -249,8 +250,7 @@ def validate_training(
     """
     rows = read_published(path)
     cases, refused = gathered(rows, catalog)
-    step, fitted = _step_s(cases, catalog, calibration, out_of_sample)
-    width = np.array([half_width(c, calibration.spread) for c in cases])
+    step, width, fitted = _step_s(cases, catalog, calibration, out_of_sample)
     predicted = [
         Predicted(c, float(s), float(s * np.exp(-w)), float(s * np.exp(w)), bool(f))
         for c, s, w, f in zip(cases, step, width, fitted, strict=True)
@@ -269,23 +269,24 @@ def validate_training(
 
 def _step_s(
     cases: Sequence[Case], catalog: Catalog, calibration: Calibration, apart: bool
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Step time of every case, and whether the constants that gave it were fitted to this very run."""
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Step time of every case, half-width of its interval, whether its constants were fitted to this very run."""
     if not cases:
-        return np.zeros(0), np.zeros(0, dtype=bool)
+        return np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)
     table = cases_of(cases, training.measured_parts(catalog))
     names = {_name(row) for row in read_published(PUBLISHED)}
     shipped = np.array([_name(c.row) in names for c in cases])
     family = np.array([c.row.family for c in cases])
     left = np.where(shipped & apart & np.isin(family, list(calibration.apart)), family, "")
-    step = np.empty(len(cases))
+    step, width = np.empty(len(cases)), np.empty(len(cases))
     for name in sorted(set(left)):
         by = calibration.without(str(name)) if name else calibration
         rows = np.flatnonzero(left == name)
         step[rows] = predicted_s(table.take(rows), Fit(by.physics, by.factors, 0, {}))
+        width[rows] = [half_width(cases[int(i)], by) for i in rows]
     own = np.isin(family, list(calibration.facts.get("site_families", ())))
     counted = np.array([c.row.counted for c in cases])
-    return step, counted & (left == "") & (shipped | own)
+    return step, width, counted & (left == "") & (shipped | own)
 
 
 def _name(row: Published) -> tuple[str, str, str]:

@@ -22,11 +22,13 @@ __all__ = ["asked_of", "calibration_for", "factor_of", "job_of", "places_of", "r
 def job_of(train: Train, calibration: Calibration = CALIBRATION) -> Job:
     """The model, sequence and wished batch, with the constants of a calibration and its factor of the framework."""
     job = Job(shape_of(train.architecture), int(train.sequence), float(train.global_batch_sequences))
-    software = replace(MODERN, factor=factor_of(calibration, train.framework) or 1.0)
+    factor = factor_of(calibration, train.framework)
+    software = replace(MODERN, factor=factor or 1.0)
     if calibration is CALIBRATION:
         return replace(job, software=software)
     kind = "moe" if job.shape.moe_layers else "dense"
-    spread = math.expm1(calibration.spread.get(kind, CALIBRATION.spread[kind]))
+    usual = {**CALIBRATION.spread, **calibration.spread}
+    spread = math.expm1(math.hypot(usual[kind], 0.0 if factor else usual["software"]))
     return replace(job, physics=calibration.physics, software=software, spread=spread)
 
 

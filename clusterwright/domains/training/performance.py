@@ -36,12 +36,12 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-RELEASES = 0.06
-"""A design fixes no release of the software, and the same plan differs by a median 6 % between releases."""
-SPREAD_DENSE = round(math.expm1(math.hypot(CALIBRATION.spread["dense"], RELEASES)), 3)
-"""80 % of the published dense runs lie within this share of the law, whole families left out of the fit in turn and
-counted alike (docs/reference/accuracy.md)."""
-SPREAD_MOE = round(math.expm1(math.hypot(CALIBRATION.spread["moe"], RELEASES)), 3)
+_SOFTWARE = CALIBRATION.spread["software"]
+"""A design fixes no release of the software, and names a framework or not."""
+SPREAD_DENSE = round(math.expm1(math.hypot(CALIBRATION.spread["dense"], _SOFTWARE)), 3)
+"""About 80 % of the published dense runs lie within this share of the law, whole families left out of the fit in turn
+and counted alike (docs/reference/accuracy.md)."""
+SPREAD_MOE = round(math.expm1(math.hypot(CALIBRATION.spread["moe"], _SOFTWARE)), 3)
 """The same of published mixtures of experts."""
 
 _ROOFLINE = "roofline of the chosen plan (docs/concepts/training.md)"

@@ -68,7 +68,7 @@ class Physics:
     ep_overlapped: float = 0.45
     pp_exposed: float = 0.30
     tp_exposed: float = 0.60
-    dp_exposed: float = 0.10
+    dp_exposed: float = 0.20
     natural: float = 1.12
     overhead: float = 0.005
 
@@ -84,9 +84,10 @@ class Calibration:
     Attributes:
         physics: the constants.
         factors: step time of a framework relative to the mean one, by its name.
-        spread: half-width of the 80 % interval, as a logarithm, by kind of model: families that a fit has not seen.
+        spread: half-width of the 80 % interval, as a logarithm, of families that a fit has not seen, by kind of model
+            (``dense``, ``moe``); what unseen software (``software``) and an unseen part (``gpu``) add, as squares.
         apart: for each family of runs the constants and factors fitted without it.
-        facts: of the fit: date, rows, errors.
+        facts: of the fit: date, rows, errors; ``gpus`` and ``releases`` that its runs were on.
     """
 
     physics: Physics
@@ -108,12 +109,14 @@ class Calibration:
             "physics": asdict(self.physics),
             "factors": dict(self.factors),
             "apart": {
-                name: {"physics": asdict(c.physics), "factors": dict(c.factors)} for name, c in self.apart.items()
+                name: {"physics": asdict(c.physics), "factors": dict(c.factors), **c.facts}
+                for name, c in self.apart.items()
             },
         }
 
 
 SCHEMA = "clusterwright/training-calibration/1"
+_SEEN = ("gpus", "releases")
 _OWN_KEYS = ("schema", "spread", "physics", "factors", "apart")
 
 
@@ -127,7 +130,9 @@ def calibration_of(document: Mapping[str, Any]) -> Calibration:
     """
     spread = _floats(document.get("spread", {}))
     apart = {
-        str(name): Calibration(_physics(c["physics"]), _floats(c.get("factors", {})), spread, {}, {})
+        str(name): Calibration(
+            _physics(c["physics"]), _floats(c.get("factors", {})), spread, {}, {k: c[k] for k in _SEEN if k in c}
+        )
         for name, c in document.get("apart", {}).items()
     }
     if "physics" not in document:

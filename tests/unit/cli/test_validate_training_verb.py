@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from clusterwright.cli import main, program
-from clusterwright.domains.training import CALIBRATION
-from clusterwright.validation import PUBLISHED, read_calibration
+from clusterwright.domains.training import CALIBRATION, read_calibration
+from clusterwright.validation import PUBLISHED
 
 
 def run(*words: str) -> Result:
