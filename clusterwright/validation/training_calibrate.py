@@ -250,9 +250,10 @@ def _changes(before: Calibration, after: Calibration) -> list[dict[str, Any]]:
         start = before.factors.get(name, 1.0)
         if abs(value / start - 1.0) > 0.002:
             rows.append({"name": f"factor of {name}", "before": start, "after": value})
+    unseen = before.spread.get("software", 0.0) if set(after.factors) - set(before.factors) else 0.0
     for kind in _KINDS:
         value = after.spread.get(kind, 1.0)
-        start = before.spread.get(kind, value)
+        start = float(np.hypot(before.spread.get(kind, value), unseen))
         if abs(value / start - 1.0) > 0.002:
             rows.append({"name": f"80 % interval of {kind} models, either way", "before": start, "after": value})
     return rows

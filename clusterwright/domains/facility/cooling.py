@@ -29,7 +29,7 @@ _HAIR = 1e-9
 def cooling_kind(
     rack_power_w: Floats, air_w: Floats, rear_door_w: Floats, liquid: Floats, liquid_fraction: Floats, asked: Floats
 ) -> Floats:
-    """The kind of cooling: air, rear-door, hybrid or liquid; shape (n,).
+    """The kind of cooling: air, rear-door, hybrid or liquid.
 
     Args:
         rack_power_w: of a full compute rack.
