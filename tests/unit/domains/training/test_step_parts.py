@@ -12,6 +12,7 @@ from clusterwright.domains.compute import matmul_s
 from clusterwright.domains.training import MODERN, PHYSICS, ModelShape, Plans, Step, best_products, shape_of, step_of
 from clusterwright.domains.training.machine import Measured
 from clusterwright.domains.training.physics import Physics
+from clusterwright.domains.training.rates import rates_of
 from clusterwright.domains.training.software import Software
 from tests.unit.domains.designs import catalog
 from tests.unit.domains.training.plans import EXACT, llama_70b, machine, plan, runs
@@ -205,3 +206,12 @@ def test_more_work_takes_longer(shape: ModelShape, tp: int, count: int) -> None:
     assert total(micro_batches=count + 1) > total(micro_batches=count)
     assert total(micro_batches=count, recompute=2.0) > total(micro_batches=count)
     assert total(micro_batches=count, micro_batch=2) > total(micro_batches=count)
+
+
+def test_no_product_lasts_above_the_best_measured_one() -> None:
+    # Four times the usual power behind a FLOP/s, exponent 1: 0.9 x 4 of the best product, were it not for the limit.
+    dense = machine(power_density=4.0 * 0.7e-12)
+    physics = replace(EXACT, matmul=0.9, sustained=1.0)
+    rates = rates_of(replace(runs(llama_70b(), plan(), dense), physics=physics))
+    assert rates.products[0] == pytest.approx(dense.achievable_flops[0])
+    assert rates.bf16[0] == pytest.approx(dense.achievable_bf16_flops[0])
