@@ -9,13 +9,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SPEC ?= examples/llm-70b.yaml
 RUN ?= runs/$(basename $(notdir $(SPEC)))
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist loadfile
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help setup demo test lint format bench docs reference tools wheel lock clean
+.PHONY: help setup demo test lint format bench bench-peers docs reference tools wheel lock clean
 
 help:  ## what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## .venv with everything that is needed here (done once)
 
@@ -48,6 +48,9 @@ format: $(STAMP)  ## let ruff mend what it can
 
 bench: $(STAMP)  ## whole-process times and memory
 	$(BIN)/python bench/run.py
+
+bench-peers: $(STAMP)  ## our training predictor beside llm-analysis and, with CALCULON=checkout, Calculon
+	$(BIN)/python bench/peers.py $(if $(CALCULON),--calculon $(CALCULON))
 
 reference: $(STAMP)  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py

@@ -60,8 +60,8 @@ def cases(folder: Path) -> Iterator[Case]:
     yield Case("supercluster design", ("design", supercluster, "--json", "--out", run), 10.0, 2000, codes=(0, 1))
 
 
-def once(words: tuple[str, ...], codes: tuple[int, ...], cwd: Path) -> tuple[float, float]:
-    """Run a whole process: its wall time in seconds and its own peak memory in MB."""
+def once(words: tuple[str, ...], codes: tuple[int, ...], cwd: Path) -> tuple[float, float, float]:
+    """Run a whole process: its wall and its processor time in seconds, and its own peak memory in MB."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -75,7 +75,7 @@ def once(words: tuple[str, ...], codes: tuple[int, ...], cwd: Path) -> tuple[flo
     process.returncode = code = os.waitstatus_to_exitcode(status)
     if code not in codes:
         sys.exit(f"clusterwright {' '.join(words)}: exit {code}\n{said.decode()}")
-    return wall, usage.ru_maxrss * 1024 / 1e6
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6
 
 
 def timed(case: Case, runs: int, cwd: Path) -> str:
@@ -83,11 +83,12 @@ def timed(case: Case, runs: int, cwd: Path) -> str:
     if case.before:
         once(case.before, (0, 1), cwd)
     once(case.words, case.codes, cwd)
-    walls, memories = zip(*(once(case.words, case.codes, cwd) for _ in range(runs)), strict=True)
+    walls, busy, memories = zip(*(once(case.words, case.codes, cwd) for _ in range(runs)), strict=True)
     wall, memory = statistics.median(walls), max(memories)
     missed = wall > case.seconds or (case.megabytes is not None and memory > case.megabytes)
     limit = f"{case.seconds:g} s" + (f", {case.megabytes:g} MB" if case.megabytes else "")
-    return f"| {case.name} | {wall:.2f} s | {max(walls):.2f} s | {memory:.0f} MB | {limit} | {_verdict(missed)} |"
+    times = f"{wall:.2f} s | {max(walls):.2f} s | {statistics.median(busy):.2f} s"
+    return f"| {case.name} | {times} | {memory:.0f} MB | {limit} | {_verdict(missed)} |"
 
 
 def enumeration() -> str:
@@ -108,7 +109,7 @@ def enumeration() -> str:
         weigh(many, spec, catalog)
         spent.append(time.perf_counter() - start)
     rate = CANDIDATES / statistics.median(spent)
-    return f"| enumeration | {rate:,.0f} candidates/s | | | 10,000 candidates/s | {_verdict(rate < 10_000)} |"
+    return f"| enumeration | {rate:,.0f} candidates/s | | | | 10,000 candidates/s | {_verdict(rate < 10_000)} |"
 
 
 def planning() -> str:
@@ -121,7 +122,7 @@ def planning() -> str:
     job = Job(shape_of(load_catalog().model("llama-3.1-405b")), 8192, 2048.0)
     h100 = {"memory_bytes": 80e9, "memory_bandwidth_bytes_s": 3.35e12, "peak_flops": 989e12, "bytes_per_element": 2.0}
     h100 |= {"achievable_flops": 794e12, "achievable_bf16_flops": 794e12, "domain": 8.0, "scaleup_bytes_s": 450e9}
-    h100 |= {"network_bytes_s": 47e9, "latency_s": 5e-6}
+    h100 |= {"network_bytes_s": 47e9, "latency_s": 5e-6, "power_ratio": 1.0, "power_density": 700.0 / 989e12}
     spent, count = [], 0
     for _ in range(6):  # the first one warms up
         legal_plans.cache_clear()
@@ -133,7 +134,7 @@ def planning() -> str:
         step_of(Runs(job.shape, job.sequence, plans, machines))
         spent.append(time.process_time() - start)
     rate = count / statistics.median(spent[1:])
-    return f"| planner | {rate:,.0f} plans/s | | | 20,000 plans/s a core | {_verdict(rate < 20_000)} |"
+    return f"| planner | {rate:,.0f} plans/s | | | | 20,000 plans/s a core | {_verdict(rate < 20_000)} |"
 
 
 def _verdict(missed: bool) -> str:
@@ -146,7 +147,8 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="runs of each command; the median counts")
     parser.add_argument("--only", default="", help="only cases whose name contains this")
     options = parser.parse_args()
-    rows = ["| what | median | worst | peak memory | target | |", "|---|---|---|---|---|---|"]
+    load = os.getloadavg()[0]
+    rows = ["| what | median | worst | processor time | peak memory | target | |", "|---|---|---|---|---|---|---|"]
     with tempfile.TemporaryDirectory() as name:
         for case in cases(Path(name)):
             if options.only in case.name:
@@ -158,7 +160,8 @@ def main() -> int:
             print(rows[-1])
     if not options.only:
         cores = len(os.sched_getaffinity(0))
-        machine = f"Python {platform.python_version()}, {platform.machine()}, {cores} cores, {options.runs} runs each."
+        machine = f"Python {platform.python_version()}, {platform.machine()}, {cores} cores, {options.runs} runs each, "
+        machine += f"load average {load:.1f} before and {os.getloadavg()[0]:.1f} after."
         (ROOT / "bench" / "results.md").write_text("\n".join(["# What a person waits for", "", machine, "", *rows, ""]))
     return 1 if any(row.endswith("| missed |") for row in rows) else 0
 

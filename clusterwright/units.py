@@ -47,8 +47,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 __all__ = [
+    "CODED",
+    "COOLINGS",
     "CURRENCY_SYMBOLS",
     "DIMENSIONS",
+    "RECOMPUTED",
     "Dimension",
     "UnitError",
     "human",
@@ -385,11 +388,25 @@ def unit_of(key: str) -> str:
 def human(key: str, value: float) -> str:
     """A value as people read it, its unit taken from the name: ``human("x_power_w", 1.43e6)`` is ``1.43 MW``."""
     name = key.rsplit(".", 1)[-1]
+    if value in (words := CODED.get(name, {})):
+        return words[int(value)]
     if unit_of(key) == "1" and any(word in name for word in _SHARES):
         return f"{value:.3%}" if 0.9949 < value < 1.0 else f"{value:.1%}"
     return human_as(value, unit_of(key))
 
 
+COOLINGS = ("air", "rear-door", "hybrid", "liquid")
+"""Kinds of cooling by their code."""
+RECOMPUTED = ("none", "selective", "full")
+"""Recomputation of activations by its code."""
+_YES = {0: "no", 1: "yes"}
+CODED: dict[str, dict[int, str]] = {
+    "cooling_kind": dict(enumerate(COOLINGS)),
+    "cooling_asked": {-1: "left to the design", **dict(enumerate(COOLINGS))},
+    "recompute": dict(enumerate(RECOMPUTED)),
+    **dict.fromkeys(("fits", "rack_fits", "cooling_fits", "procurable", "buy", "rent", "reserved", "colocate"), _YES),
+}
+"""Figures that are codes, by their name, and what each code says; people read the words."""
 _SHARES = ("mfu", "ettr", "efficiency", "fraction", "availability", "utilisation", "share", "margin", "overhead")
 _SCALED = {
     "byte": ("B", 1e3),

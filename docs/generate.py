@@ -5,7 +5,13 @@ The pages are committed, so that they can be read without building anything; a t
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
+import shlex
+import shutil
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +19,13 @@ from pathlib import Path
 import click
 
 from clusterwright.catalog import KINDS, load_catalog
+from clusterwright.cli import main as main_verb
 from clusterwright.cli import program
 from clusterwright.cli.doors import all_findings, all_laws
 from clusterwright.cli.verbs import STAGES, VERBS
 from clusterwright.findings import SEVERITIES
 from clusterwright.spec import reference as spec_page
-from docs.accuracy import accuracy_page
+from docs.accuracy import IMAGES, accuracy_page, images
 
 REFERENCE = Path(__file__).parent / "reference"
 HEAD = "<!-- written by docs/generate.py; change the code, then say: make reference -->\n\n"
@@ -194,21 +201,53 @@ def page(name: str) -> str:
     return HEAD + PAGES[name]().rstrip("\n") + "\n"
 
 
-def stale() -> list[str]:
-    """The pages whose text is not what the code says."""
-    return [n for n in PAGES if not (REFERENCE / n).is_file() or (REFERENCE / n).read_text("utf-8") != page(n)]
+GUIDES = ("calibrating.md",)
+"""Guides whose ``text`` blocks are what the commands of the ``sh`` block before them print."""
+_SHOWN = re.compile(r"^```sh\n(.*?)^```\n\n```text\n.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def guide(name: str) -> str:
+    """The text of a guide with what its commands print now; they run in a folder with the examples."""
+    examples = REFERENCE.parents[1] / "examples"
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        shutil.copytree(examples, folder, dirs_exist_ok=True)
+        return _SHOWN.sub(_with_output, (REFERENCE.parent / "guides" / name).read_text("utf-8"))
+
+
+def _with_output(block: re.Match[str]) -> str:
+    lines: list[str] = []
+    for line in block[1].splitlines():
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+            assert main_verb(shlex.split(line.removesuffix(" | head"))[1:]) == 0, line
+        most = 10 if line.endswith(" | head") else None
+        lines += [printed.rstrip() for printed in said.getvalue().splitlines()[:most]]
+    return f"```sh\n{block[1]}```\n\n```text\n" + "\n".join(lines) + "\n```"
+
+
+def wanted() -> Iterator[tuple[Path, str]]:
+    """Every generated file and the text that it must have."""
+    yield from ((REFERENCE / name, page(name)) for name in PAGES)
+    yield from ((REFERENCE.parent / "guides" / name, guide(name)) for name in GUIDES)
+    yield from ((IMAGES / name, text) for name, text in images().items())
+
+
+def stale() -> list[tuple[Path, str]]:
+    """The files whose text is not what the code says, with the text that they must have."""
+    return [(p, text) for p, text in wanted() if not p.is_file() or p.read_text("utf-8") != text]
 
 
 def main(check: bool) -> int:
     """Write the pages, or say which are not current."""
-    names = stale()
-    for name in names:
+    found = stale()
+    for path, text in found:
+        name = path.relative_to(REFERENCE.parents[1])
         if check:
-            print(f"docs/reference/{name} is not current; say: make reference", file=sys.stderr)
+            print(f"{name} is not current; say: make reference", file=sys.stderr)
         else:
-            (REFERENCE / name).write_text(page(name), "utf-8")
-            print(f"docs/reference/{name}")
-    return 1 if check and names else 0
+            path.write_text(text, "utf-8")
+            print(name)
+    return 1 if check and found else 0
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ class ModelArchitecture:
     """The dimensions of a decoder-only transformer. Counts of parameters follow from them.
 
     A layer is attention (multi-head, grouped-query, or latent when ``kv_lora_rank`` is set) and an MLP: dense, or a
-    mixture of ``experts`` in the layers that :meth:`is_moe_layer` names. What a field means stands in the table
-    of the kind ``models``.
+    mixture of ``experts`` in the layers that :meth:`is_moe_layer` names. In a hybrid, ``state_layers`` of them have a
+    state-space block (Mamba 2) in place of attention, and ``bare_layers`` have no MLP. What a field means stands in the
+    table of the kind ``models``.
     """
 
     name: str
@@ -55,6 +56,13 @@ class ModelArchitecture:
     v_head_dim: int = 0
     window: int = 0
     window_layers: int = 0
+    state_layers: int = 0
+    state_heads: int = 0
+    state_head_dim: int = 0
+    state_size: int = 0
+    state_groups: int = 0
+    bare_layers: int = 0
+    expert_latent: int = 0
     published_parameters: float = 0.0
     published_active_parameters: float = 0.0
 
@@ -74,7 +82,7 @@ class ModelArchitecture:
         """Layers that are a mixture of experts."""
         if self.kind != "moe":
             return 0
-        return (self.layers - self.dense_layers) // self.moe_every
+        return (self.layers - self.dense_layers - self.bare_layers) // self.moe_every
 
     @property
     def embedding_parameters(self) -> int:
@@ -106,6 +114,18 @@ class ModelArchitecture:
         up = self.kv_lora_rank * self.heads * (self.qk_nope_head_dim + self.v_head_dim)
         return query + down + up + self.heads * self.v_head_dim * self.hidden
 
+    @property
+    def state_width(self) -> int:
+        """Elements a token inside a state-space block."""
+        return self.state_heads * self.state_head_dim
+
+    @property
+    def state_parameters(self) -> int:
+        """One state-space block: in and out projection, convolution of width 4; a decay, a step, a skip a head."""
+        mixed = self.state_width + 2 * self.state_groups * self.state_size
+        into = self.hidden * (self.state_width + mixed + self.state_heads)
+        return into + 5 * mixed + 3 * self.state_heads + self.state_width * (1 + self.hidden)
+
     def mlp_parameters(self, inner: int) -> int:
         """An MLP of inner width ``inner`` with this model's form."""
         matrices = 3 if self.gated_mlp else 2
@@ -120,7 +140,8 @@ class ModelArchitecture:
     @property
     def expert_parameters(self) -> int:
         """One routed expert."""
-        return self.mlp_parameters(self.expert_ffn_hidden)
+        whole = self.mlp_parameters(self.expert_ffn_hidden)
+        return whole * self.expert_latent // self.hidden if self.expert_latent else whole
 
     @property
     def shared_expert_parameters(self) -> int:
@@ -129,7 +150,8 @@ class ModelArchitecture:
 
     def moe_layer_parameters(self, experts: int) -> int:
         """The MLP part of a mixture layer with ``experts`` routed experts counted: router, shared, routed."""
-        return self.hidden * self.experts + self.shared_expert_parameters + experts * self.expert_parameters
+        latent = 2 * self.hidden * self.expert_latent
+        return self.hidden * self.experts + self.shared_expert_parameters + latent + experts * self.expert_parameters
 
     @property
     def norm_parameters(self) -> int:
@@ -139,8 +161,10 @@ class ModelArchitecture:
 
     def _count(self, experts: int) -> int:
         moe = self.moe_layers
-        mlp = (self.layers - moe) * self.dense_mlp_parameters + moe * self.moe_layer_parameters(experts)
-        body = self.layers * self.attention_parameters + mlp + self.norm_parameters
+        dense = self.layers - moe - self.bare_layers
+        mlp = dense * self.dense_mlp_parameters + moe * self.moe_layer_parameters(experts)
+        mixing = (self.layers - self.state_layers) * self.attention_parameters
+        body = mixing + self.state_layers * self.state_parameters + mlp + self.norm_parameters
         return body + self.embedding_parameters + self.head_parameters
 
     @property
@@ -161,6 +185,7 @@ _TEXTS = {
     "biases": ("none", "qkv", "attention", "all"),
     "norm": ("rmsnorm", "layernorm", "layernorm-no-bias"),
 }
+_STATE = ("state_heads", "state_head_dim", "state_size", "state_groups")
 _LATENT = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
 _MOST = 1e13
 _OWN_NAMES = tuple(f.name for f in fields(ModelArchitecture))
@@ -274,6 +299,11 @@ def _contradictions(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         errors.append(("experts", "given for a dense model", "say 'kind: moe'"))
     if values.get("dense_layers", 0) > values["layers"]:
         errors.append(("dense_layers", f"{values['dense_layers']} of {values['layers']} layers", "at most all"))
+    if values.get("state_layers"):
+        errors += [(k, "is missing in state-space layers", "give it") for k in _STATE if not values.get(k)]
+    for key in ("state_layers", "bare_layers"):
+        if values.get(key, 0) > values["layers"]:
+            errors.append((key, f"{values[key]} of {values['layers']} layers", "at most all"))
     if values.get("kv_lora_rank"):
         errors += [(k, "is missing in latent attention", "give it") for k in _LATENT if not values.get(k)]
     return errors

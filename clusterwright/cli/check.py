@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from clusterwright.cli.streams import emit, open_catalog, open_spec, output_options, overlay_option, say, set_option
 from clusterwright.errors import EXIT_INPUT, InputError
 from clusterwright.findings import Finding
+
+if TYPE_CHECKING:
+    from clusterwright.spec import Spec
 
 __all__ = ["SCHEMA", "command"]
 
@@ -26,13 +30,14 @@ def command(
 ) -> None:
     """Say everything that is wrong with a spec, each with its place and how to mend it.
 
-    Reads the spec only; whether it can be met is what 'design' says. Ends with exit code 2 when anything is wrong.
+    Reads the spec and the calibration that it names only; whether it can be met is what 'design' says. Ends with exit
+    code 2 when anything is wrong.
     """
     catalog = open_catalog(overlays)
     found: dict[str, tuple[Finding, ...]] = {}
     for spec in specs:
         try:
-            open_spec(spec, sets, catalog)
+            _read_calibration(open_spec(spec, sets, catalog))
             found[spec] = ()
         except InputError as error:
             found[spec] = error.findings
@@ -49,3 +54,11 @@ def command(
     emit(document, output, findings, show)
     if findings:
         ctx.exit(EXIT_INPUT)
+
+
+def _read_calibration(spec: Spec) -> None:
+    """Raise what is wrong with the calibration that a spec names; the laws are loaded only then."""
+    if spec.calibration is not None:
+        from clusterwright.domains.training import calibration_for
+
+        calibration_for(spec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -26,6 +27,9 @@ __all__ = ["command"]
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Run folder to write; runs/NAME when left out."
 )
+@click.option(
+    "--calibration", type=click.Path(path_type=Path), metavar="FILE", help="Constants of 'calibrate --out', not ours."
+)
 @click.option("--no-out", is_flag=True, help="Write no run folder.")
 @output_options("table", "json", "yaml", "csv")
 @set_option
@@ -35,6 +39,7 @@ def command(
     ctx: click.Context,
     spec_path: Path,
     out: Path | None,
+    calibration: Path | None,
     no_out: bool,
     output: str,
     sets: tuple[str, ...],
@@ -50,6 +55,8 @@ def command(
     from clusterwright.design import design, design_document, dump_document
 
     catalog = open_catalog(overlays)
+    if calibration is not None:
+        sets = (*sets, f"calibration={json.dumps(str(calibration.resolve()))}")
     spec = open_spec(spec_path, sets, catalog)
     cluster = design(spec, catalog)
     document = design_document(cluster)

@@ -47,6 +47,13 @@ _OPTIONS = (
     ("dp", "DEGREE", "Data parallelism."),
     ("micro-batch", "COUNT", "Sequences of a micro-batch."),
     ("recompute", "WORD", "none, selective, full, or auto: the least that fits."),
+    ("framework", "NAME", "Software whose factor of the calibration is taken; the mean when left out."),
+    ("calibration", "FILE", "Constants of 'calibrate --out', not ours."),
+    ("interleave", "CHUNKS", "Model chunks on a pipeline stage; 1 for none."),
+    ("schedule", "WORD", "Of the pipeline: 1f1b, interleaved, zero-bubble; auto: one of the first two."),
+    ("sharding", "WORD", "What data-parallel ranks share out: zero-0 ... zero-3, fsdp, hsdp; auto: zero-1."),
+    ("shard-group", "RANKS", "Ranks that share out among themselves with hsdp."),
+    ("offload", "WORD", "To the host: none, optimizer, activations, both; auto: none unless nothing fits."),
     ("fabric", "NAME", "Link technology; that of the server's network cards when left out."),
     ("oversubscription", "RATIO", "Of the fabric, such as 2:1."),
     ("tokens", "COUNT", "Tokens of the run, such as 1e12; 20 a parameter when left out."),
@@ -75,7 +82,7 @@ def _asking(function: _Command) -> _Command:
 @click.option("--measured", metavar="TIME", help="Your measured step, '38 % MFU' or '1.2M tokens/s': explain the gap.")
 @click.option(
     "--flags",
-    "framework",
+    "launcher",
     type=click.Choice(["megatron", "megatron-bridge", "deepspeed", "torchtitan"]),
     help="Also print the launch flags of the plan.",
 )
@@ -89,7 +96,7 @@ def train(
     top: int,
     changes: tuple[str, ...],
     measured: str | None,
-    framework: str | None,
+    launcher: str | None,
     output: str,
     sets: tuple[str, ...],
     overlays: tuple[Path, ...],
@@ -114,7 +121,7 @@ def train(
         top=top,
         what_ifs=what_if(run, changes),
         attribution=attribute(run, measured_step_s(measured, run)) if measured else None,
-        launched=launch(run, framework) if framework else None,
+        launched=launch(run, launcher) if launcher else None,
     )
 
     def show() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 __all__ = ["Kind", "Provenance", "assumed", "chosen", "from_spec"]
@@ -35,7 +35,7 @@ class Provenance:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without what is empty."""
-        return {k: v for k, v in asdict(self).items() if v}
+        return {k: v for k, v in vars(self).items() if v}
 
 
 def from_spec(place: str, note: str = "") -> Provenance:

@@ -32,6 +32,13 @@ OPTIONS = {
     "dp": f"{_RUN}.plan.dp",
     "micro_batch": f"{_RUN}.plan.micro_batch",
     "recompute": f"{_RUN}.plan.recompute",
+    "framework": f"{_RUN}.framework",
+    "calibration": "calibration",
+    "interleave": f"{_RUN}.plan.interleave",
+    "schedule": f"{_RUN}.plan.schedule",
+    "sharding": f"{_RUN}.plan.sharding",
+    "shard_group": f"{_RUN}.plan.shard_group",
+    "offload": f"{_RUN}.plan.offload",
     "fabric": "fabric.technology",
     "oversubscription": "fabric.oversubscription",
 }

@@ -9,6 +9,10 @@ from clusterwright.cluster import Cluster, plain
 
 __all__ = ["design_document", "dump_document"]
 
+_PLAN = {name: name for name in ("interleave", "micro_batches", "schedule", "sharding", "offload")}
+_PLAN |= {"recompute": "recomputation"}
+"""What else makes a plan, beside its degrees, and the figure that says it."""
+
 
 def design_document(cluster: Cluster) -> dict[str, Any]:
     """Everything a program wants of a design: verdict, figures nested by room, findings, options, audit.
@@ -22,6 +26,7 @@ def design_document(cluster: Cluster) -> dict[str, Any]:
         entry = tree["training"][i]
         entry["name"], entry["model"] = row["name"], row["model"]
         entry["plan"] = {key: row[key] for key in ("tp", "pp", "dp", "cp", "ep", "micro_batch")}
+        entry["plan"] |= {name: entry[key] for name, key in _PLAN.items() if key in entry}
     answers = dict(cluster.answers)
     document = {
         "schema": cluster.head["schema"],

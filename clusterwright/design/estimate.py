@@ -123,10 +123,13 @@ def estimate(
     for path, factor in (factors or {}).items():
         frame.vary(path, factor)
     fill(frame, [candidate], spec, wider)
-    for size in SIZE:
-        size(frame, spec, wider)
-        if size is training.size:
-            break
+    try:
+        for size in SIZE:
+            size(frame, spec, wider)
+            if size is training.size:
+                break
+    except InputError as error:
+        raise InputError([placed(finding) for finding in error.findings]) from None
     cluster = Cluster(frame=frame)
     cluster.say(*found)
     training.apply(cluster, spec, wider)

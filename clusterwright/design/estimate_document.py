@@ -26,6 +26,8 @@ _PREDICTED = (
 )
 _DEGREES = ("tp", "pp", "cp", "ep", "dp", "interleave", "micro_batch", "micro_batches", "recompute")
 
+_CHOICES = ("schedule", "sharding", "shard_group", "offload")
+
 
 def estimate_document(
     run: Estimated,
@@ -62,7 +64,7 @@ def estimate_document(
             "tokens": train.tokens,
             "steps": run.value("steps"),
         },
-        "plan": {name: run.plan[name] for name in ("gpus", *_DEGREES, "batch_sequences")},
+        "plan": _plan(run) | {"batch_sequences": run.plan["batch_sequences"]},
         **{name: frame.estimate(f"{RUN}.{name}").to_dict() for name in _PREDICTED if run.has(name)},
         "memory": _memory(run),
         "step": _step(run),
@@ -79,6 +81,11 @@ def estimate_document(
         made["launch"] = _launch(launched)
     document: dict[str, Any] = plain(made)
     return document
+
+
+def _plan(run: Estimated) -> dict[str, Any]:
+    """The degrees and choices of the plan; ``shard_group`` where ranks share out in groups."""
+    return {name: run.plan[name] for name in ("gpus", *_DEGREES, *_CHOICES) if name in run.plan}
 
 
 def _memory(run: Estimated) -> dict[str, Any]:
@@ -128,7 +135,7 @@ def _figures(base: Estimated, run: Estimated) -> dict[str, Any]:
         "memory_change_bytes": run.value("memory_bytes") - base.value("memory_bytes"),
         "memory_fraction": run.value("memory_fraction"),
         "compute_time_s": run.value("compute_time_s"),
-        "plan": {name: run.plan[name] for name in ("gpus", *_DEGREES)},
+        "plan": _plan(run),
     }
 
 

@@ -11,6 +11,7 @@ from clusterwright.catalog import Catalog, Part, Rental
 from clusterwright.cluster import Floats, Frame, Provenance, assumed, chosen, from_spec
 from clusterwright.design.candidates import RENTAL_WORDS, Candidate, peak_key
 from clusterwright.domains.fabric import cable_power, cable_price
+from clusterwright.search import median
 from clusterwright.spec import Spec
 
 __all__ = ["PROCUREMENTS", "fill"]
@@ -27,6 +28,7 @@ _ACCELERATOR = {
     "accelerator.launch_year": "launch_year",
     "accelerator.price_usd": "purchase_price_usd",
     "accelerator.achievable_bf16_flops": "achievable_bf16_flops",
+    "accelerator.host_link_bytes_s": "host_link_bytes_s",
 }
 _SERVER = {
     "server.gpus": "gpus",
@@ -38,6 +40,7 @@ _SERVER = {
     "server.nic_bandwidth_bytes_s": "nic_rate_bytes_s",
     "server.nvme_bytes": "nvme_bytes",
     "server.memory_bytes": "memory_bytes",
+    "server.host_bandwidth_bytes_s": "host_bandwidth_bytes_s",
     "server.system_nodes": "system_nodes",
     "server.liquid_fraction": "liquid_fraction",
 }
@@ -50,7 +53,11 @@ _SILENT = {
     "purchase_price_usd": 0.0,
     "peak_bf16_flops": 0.0,
     "scaleup_bandwidth_bytes_s": 0.0,
+    "host_link_bytes_s": 32e9,
+    "host_bandwidth_bytes_s": 409.6e9,
 }
+_UNMEASURED = {"achievable_bf16_flops"}
+"""Figures that are left out where no candidate has them: the laws then take those of parts like it."""
 _COUNTS = {"gpus", "units", "nics", "system_nodes", "scaleup_domain", "launch_year", "ports", "radix"}
 
 
@@ -59,7 +66,8 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
     servers = _Column([catalog.get("server", c.server) for c in candidates], "server")
     accelerators = _Column([catalog.get("accelerator", c.accelerator) for c in candidates], "accelerator")
     for path, key in _ACCELERATOR.items():
-        accelerators.give(frame, path, key)
+        if accelerators.known(key) or key not in _UNMEASURED:
+            accelerators.give(frame, path, key)
     _give_pcie(frame)
     for path, key in _SERVER.items():
         servers.give(frame, path, key)
@@ -69,7 +77,6 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
         if workload.train is not None:
             precision = workload.train.precision
             accelerators.give(frame, f"training[{j}].peak_flops", f"peak_{precision}_flops")
-            accelerators.give(frame, f"training[{j}].achievable_flops", f"achievable_{precision}_flops")
     _give_choices(frame, candidates, spec)
     _give_fabric(frame, candidates, spec, catalog)
     _give_prices(frame, accelerators)
@@ -104,6 +111,10 @@ class _Column:
     def origin(self, key: str) -> Provenance:
         """Provenance of a column that has several parts, or of one part's text."""
         return Provenance("catalog", place=f"catalogue: {self.kind}/{self.unique[0].name} {key}")
+
+    def known(self, key: str) -> bool:
+        """Whether the catalogue has a value for any of the parts."""
+        return any(key in part for part in self.unique)
 
     def give(self, frame: Frame, path: str, key: str) -> None:
         """Put one field of every candidate's part, with the interval of its fact."""
@@ -203,7 +214,7 @@ def _market(offers: Sequence[Rental]) -> float:
     """The price of the market: the median of its indices, which average many offers; else of the offers; 0 without."""
     indices = [r.usd_per_gpu_h for r in offers if r.kind == "index"]
     prices = indices or [r.usd_per_gpu_h for r in offers]
-    return float(np.median(prices)) if prices else 0.0
+    return median(prices)
 
 
 def _recent(part: Part, way: str) -> list[Rental]:

@@ -71,7 +71,7 @@ def launch(run: Estimated, framework: str) -> Launch:
 def deepspeed_config(run: Estimated) -> tuple[dict[str, Any], list[str]]:
     """The keys of ``ds_config.json``, nested ones with dots."""
     plan, train = run.plan, run.train
-    shard = int(plan.get("shard", 1))
+    shard = int(plan["shard"])
     made: dict[str, Any] = {
         "train_batch_size": plan["batch_sequences"],
         "train_micro_batch_size_per_gpu": plan["micro_batch"],
@@ -83,7 +83,8 @@ def deepspeed_config(run: Estimated) -> tuple[dict[str, Any], list[str]]:
         "zero_optimization.reduce_scatter": True,
         "zero_optimization.contiguous_gradients": True,
     }
-    notes = []
+    notes: list[str] = []
+    made |= _kept_elsewhere(plan, notes)
     if plan["tp"] > 1:
         made["tensor_parallel.autotp_size"] = plan["tp"]
     if plan["cp"] > 1:
@@ -102,6 +103,8 @@ def deepspeed_config(run: Estimated) -> tuple[dict[str, Any], list[str]]:
             notes.append("automatic tensor parallelism does not cut a PipelineModule; take layers that are cut already")
         if plan["interleave"] > 1:
             notes.append(f"DeepSpeed has no interleaving; expect {plan['interleave']} times the bubble")
+        if plan["schedule"] == "zero-bubble":
+            notes.append("DeepSpeed has no zero-bubble schedule; its pipeline runs 1F1B")
     if plan["recompute"] != "none":
         made["activation_checkpointing.partition_activations"] = plan["tp"] > 1
         notes.append(
@@ -110,6 +113,21 @@ def deepspeed_config(run: Estimated) -> tuple[dict[str, Any], list[str]]:
     if train.precision not in ("bf16", "fp16"):
         notes.append(f"{train.precision} products come from the model (Transformer Engine), not from DeepSpeed")
     return made, notes
+
+
+def _kept_elsewhere(plan: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Groups that share out (MiCS), and what lies in the memory of the host."""
+    made: dict[str, Any] = {}
+    if "shard_group" in plan:
+        made["zero_optimization.mics_shard_size"] = plan["shard_group"]
+        notes.append("groups are MiCS in DeepSpeed: build the model under deepspeed.zero.MiCS_Init")
+    if plan["offload"] in ("optimizer", "both"):
+        made["zero_optimization.offload_optimizer"] = {"device": "cpu", "pin_memory": True}
+        notes.append("the optimizer must be DeepSpeedCPUAdam, which DeepSpeed takes for 'Adam' in its configuration")
+    if plan["offload"] in ("activations", "both"):
+        made["activation_checkpointing.cpu_checkpointing"] = True
+        notes.append("DeepSpeed moves only what its own checkpointing keeps: the inputs of the recomputed layers")
+    return made
 
 
 def _nested(arguments: Mapping[str, Any]) -> dict[str, Any]:

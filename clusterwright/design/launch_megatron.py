@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -46,6 +47,11 @@ def _model(run: Estimated, notes: list[str]) -> dict[str, Any]:
         made["--disable-bias-linear"] = None
     if model.biases == "qkv":
         made["--add-qkv-bias"] = None
+    if model.state_layers:
+        notes.append(
+            f"{model.state_layers} of {model.layers} layers have a state-space block: name their order with "
+            "--hybrid-layer-pattern"
+        )
     if model.window_layers:
         notes.append(
             f"{model.window_layers} of {model.layers} layers look back {model.window} tokens: add --window-size"
@@ -105,11 +111,46 @@ def _parallel(run: Estimated, notes: list[str]) -> dict[str, Any]:
         made |= {"--expert-model-parallel-size": plan["ep"]}
         made |= {"--expert-tensor-parallel-size": 1 if plan["ep"] > 1 else plan["tp"]}
     made |= {"--micro-batch-size": plan["micro_batch"], "--global-batch-size": plan["batch_sequences"]}
-    if plan["dp"] * plan["cp"] > 1:
-        made |= {"--use-distributed-optimizer": None, "--overlap-grad-reduce": None, "--overlap-param-gather": None}
-    if int(plan.get("shard", 1)) > 1:
-        notes.append("the plan shares out more than the optimizer state: that is Megatron-FSDP (--use-megatron-fsdp)")
+    if plan["schedule"] == "zero-bubble":
+        notes.append("Megatron-LM has no zero-bubble schedule; these flags run 1F1B, whose bubble is up to three times")
+    return made | _sharing(plan, notes) | _offload(plan, notes)
+
+
+_STRATEGIES = {0: "no_shard", 1: "optim", 2: "optim_grads", 3: "optim_grads_params"}
+"""What Megatron-FSDP shares out, by ZeRO stage."""
+
+
+def _sharing(plan: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    """What data-parallel ranks share out: the distributed optimizer, beyond it Megatron-FSDP."""
+    copies = plan["dp"] * plan["cp"]
+    if copies == 1:
+        return {}
+    made: dict[str, Any] = {"--overlap-grad-reduce": None}
+    if plan["shard"] >= 1:
+        made |= {"--use-distributed-optimizer": None, "--overlap-param-gather": None}
+    if plan["shard"] >= 2:
+        made |= {"--use-megatron-fsdp": None, "--data-parallel-sharding-strategy": _STRATEGIES[plan["shard"]]}
+        made["--ckpt-format"] = "fsdp_dtensor"
+        notes.append("Megatron-FSDP needs CUDA_DEVICE_MAX_CONNECTIONS unset or above 1")
+    if "shard_group" in plan:
+        made["--num-distributed-optimizer-instances"] = copies // plan["shard_group"]
     return made
+
+
+def _offload(plan: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    if plan["offload"] in ("optimizer", "both"):
+        made |= {"--optimizer-cpu-offload": None, "--optimizer-offload-fraction": 1.0}
+        made["--use-distributed-optimizer"] = None
+        made |= {"--overlap-cpu-optimizer-d2h-h2d": None, "--use-precision-aware-optimizer": None}
+    if plan["offload"] in ("activations", "both"):
+        made |= {"--fine-grained-activation-offloading": None, "--offload-modules": list(_OFFLOADABLE)}
+        notes.append("Megatron-LM offloads the activations of the modules named; what is left of a layer stays")
+    return made
+
+
+_OFFLOADABLE = ("attn_norm", "qkv_linear", "core_attn", "attn_proj", "mlp_norm")
+"""Modules of a layer whose inputs fine-grained offloading moves."""
 
 
 def _stages(layers: int, pp: int, chunks: int) -> dict[str, Any]:
@@ -187,6 +228,16 @@ _BRIDGE = {
     "--use-distributed-optimizer": "ddp.use_distributed_optimizer",
     "--overlap-grad-reduce": "ddp.overlap_grad_reduce",
     "--overlap-param-gather": "ddp.overlap_param_gather",
+    "--data-parallel-sharding-strategy": "ddp.data_parallel_sharding_strategy",
+    "--use-megatron-fsdp": "ddp.use_megatron_fsdp",
+    "--num-distributed-optimizer-instances": "ddp.num_distributed_optimizer_instances",
+    "--ckpt-format": "checkpoint.ckpt_format",
+    "--optimizer-cpu-offload": "optimizer.optimizer_cpu_offload",
+    "--optimizer-offload-fraction": "optimizer.optimizer_offload_fraction",
+    "--overlap-cpu-optimizer-d2h-h2d": "optimizer.overlap_cpu_optimizer_d2h_h2d",
+    "--use-precision-aware-optimizer": "optimizer.use_precision_aware_optimizer",
+    "--fine-grained-activation-offloading": "model.fine_grained_activation_offloading",
+    "--offload-modules": "model.offload_modules",
     "--recompute-granularity": "model.recompute_granularity",
     "--recompute-method": "model.recompute_method",
     "--recompute-num-layers": "model.recompute_num_layers",

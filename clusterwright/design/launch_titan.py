@@ -42,17 +42,11 @@ def torchtitan_arguments(run: Estimated) -> tuple[dict[str, Any], list[str]]:
         "--training.local_batch_size": plan["micro_batch"] * (plan["micro_batches"] if plan["pp"] > 1 else 1),
         "--training.global_batch_size": plan["batch_sequences"],
         "--training.steps": int(run.value("steps")),
-        "--parallelism.data_parallel_replicate_degree": 1,
-        "--parallelism.data_parallel_shard_degree": plan["dp"],
+        **_sharing(plan, notes),
         "--parallelism.tensor_parallel_degree": plan["tp"],
         "--parallelism.pipeline_parallel_degree": plan["pp"],
         "--parallelism.context_parallel_degree": plan["cp"],
     }
-    if int(plan.get("shard", 1)) < 3:
-        made["--parallelism.fsdp_reshard_after_forward"] = "never"
-        notes.append(
-            "torchtitan always shares out gradients and weights too; 'never' keeps weights gathered until the step ends"
-        )
     if plan["pp"] > 1:
         made |= _pipeline(run, notes)
     if train.architecture.moe_layers:
@@ -66,6 +60,37 @@ def torchtitan_arguments(run: Estimated) -> tuple[dict[str, Any], list[str]]:
     return made, notes
 
 
+def _sharing(plan: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """What data-parallel ranks share out, in groups (HSDP) or not; what lies in the memory of the host."""
+    across = plan["dp"] // max(1, plan["shard_group"] // plan["cp"]) if "shard_group" in plan else 1
+    if plan["shard"] == 0:
+        across = plan["dp"]
+    made: dict[str, Any] = {"--parallelism.data_parallel_replicate_degree": across}
+    made["--parallelism.data_parallel_shard_degree"] = plan["dp"] // across
+    if 0 < plan["shard"] < 3:
+        made["--parallelism.fsdp_reshard_after_forward"] = "never"
+        notes.append(
+            "torchtitan always shares out gradients and weights too; 'never' keeps weights gathered until the step ends"
+        )
+    if plan["offload"] in ("optimizer", "both"):
+        made["--training.enable_cpu_offload"] = None
+        notes.append("torchtitan's offload takes weights and gradients to the host too, and gathers from there")
+    if plan["offload"] in ("activations", "both"):
+        notes.append("torchtitan has no flag that offloads activations; wrap the model in save_on_cpu")
+    return made
+
+
+def _schedule(plan: dict[str, Any], notes: list[str]) -> str:
+    """The schedule by torchtitan's name of it."""
+    if plan["schedule"] == "zero-bubble" and plan["interleave"] > 1:
+        if plan["interleave"] == 2:
+            notes.append("ZBVZeroBubble takes two chunks as well, at the memory of 1F1B")
+        return "InterleavedZeroBubble"
+    if plan["schedule"] == "zero-bubble":
+        notes.append("torchtitan's zero-bubble schedules take two or more chunks a stage: ask for 'interleave: 2'")
+    return "Interleaved1F1B" if plan["interleave"] > 1 else "1F1B"
+
+
 def _pipeline(run: Estimated, notes: list[str]) -> dict[str, Any]:
     """Schedule and stages; torchtitan counts embedding and head as layers unless told not to."""
     plan, layers = run.plan, run.train.architecture.layers
@@ -74,7 +99,7 @@ def _pipeline(run: Estimated, notes: list[str]) -> dict[str, Any]:
     if (layers + ends) % stages:
         notes.append(f"{layers} layers do not divide into {stages} stages: name them with module_fqns_per_model_part")
     return {
-        "--parallelism.pipeline_parallel_schedule": "Interleaved1F1B" if plan["interleave"] > 1 else "1F1B",
+        "--parallelism.pipeline_parallel_schedule": _schedule(plan, notes),
         "--parallelism.pipeline_parallel_microbatch_size": plan["micro_batch"],
         "--parallelism.pipeline_parallel_layers_per_stage": math.ceil((layers + ends) / stages),
         "--parallelism.pipeline_parallel_first_stage_less_layers": int(ends == 2),

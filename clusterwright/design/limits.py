@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterwright.cluster import Cluster, Floats, Frame
+from clusterwright.domains.training import USABLE_FRACTION
+from clusterwright.findings import Finding
 from clusterwright.spec import Spec
 from clusterwright.units import human
 
@@ -144,10 +146,12 @@ def violation(limits: list[Limit], frame: Frame) -> Floats:
 def constraint_rows(limits: list[Limit], cluster: Cluster) -> list[dict[str, Any]]:
     """The limits against the design, with interval and margin, tightest first; physical ones only where they fail."""
     rows: list[dict[str, Any]] = []
+    impossible = set[str]()  # what runs out of memory has no time that a deadline could be held against
     for limit in limits:
         margin = float(limit.margin(cluster.frame)[0])
-        physical = limit.bound == 1.0 and not limit.at_most
-        if math.isinf(margin) or (physical and margin >= 0):
+        if _is_physical(limit) and margin < 0:
+            impossible.add(limit.path)
+        if math.isinf(margin) or (_is_physical(limit) and margin >= 0):
             continue
         low, value, high = _interval(limit, cluster)
         rows.append(
@@ -166,13 +170,38 @@ def constraint_rows(limits: list[Limit], cluster: Cluster) -> list[dict[str, Any
                 "binding": False,
                 "key": limit.key,
                 "place": limit.place,
-                "text": f"{human(limit.path, value)} against {human(limit.path, limit.bound)}",
+                "text": _text(limit, value, cluster),
             }
         )
-    rows.sort(key=lambda row: float(row["margin"]))
+    rows.sort(key=lambda row: (row["path"] not in impossible, float(row["margin"])))
     if rows:
         rows[0]["binding"] = True
     return rows
+
+
+def _is_physical(limit: Limit) -> bool:
+    """Whether it says yes or no."""
+    return limit.bound == 1.0 and not limit.at_most
+
+
+def _text(limit: Limit, value: float, cluster: Cluster) -> str:
+    """The figure against the limit; of what fits or not, what stands against it."""
+    if not _is_physical(limit):
+        return f"{human(limit.path, value)} against {human(limit.path, limit.bound)}"
+    at = limit.path.removesuffix(".fits")
+    if f"{at}.memory_bytes" not in cluster.frame:
+        return "it does not" if value < 1 else "it does"
+    for finding in cluster.findings:
+        if finding.code in ("TRAINING-PLAN-INCONSISTENT", "TRAINING-NO-PLAN") and _about(finding, at):
+            return f"{finding.message}; {finding.hint}"
+    need, has = cluster.value(f"{at}.memory_bytes"), cluster.value("accelerator.memory_bytes")
+    held = f"{human('x_bytes', has)}, of which {USABLE_FRACTION:.0%} can be filled"
+    return f"needs {human('x_bytes', need)} a GPU, which has {held}"
+
+
+def _about(finding: Finding, at: str) -> bool:
+    """Whether a finding speaks of a run: by its figures, or by the line of the spec, where there is one run."""
+    return str(finding.place).startswith(f"{at}.") or not str(finding.place).startswith("training[")
 
 
 def _probability(limit: Limit, low: float, value: float, high: float) -> float:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from clusterwright.catalog import Catalog
 from clusterwright.design.candidates import RENTED, Candidate
 from clusterwright.design.limits import Bools, Limit
-from clusterwright.design.weighing import Weighing
+from clusterwright.design.weighing import Weighing, weigh_all
 from clusterwright.spec import Spec
 from clusterwright.units import YEAR_S, human, unit_of
 
@@ -19,11 +20,12 @@ __all__ = ["relaxations"]
 MOST = 8
 
 
-def relaxations(weighing: Weighing) -> list[dict[str, Any]]:
+def relaxations(weighing: Weighing, catalog: Catalog | None = None) -> list[dict[str, Any]]:
     """Changes of the spec that make it feasible, each with what it costs over the operating years.
 
     Three kinds: keep what was asked for and loosen exactly the limits it breaks; keep the limits and free one pin
-    (GPU count, accelerator, rack density); do both, where neither is enough alone. Fewest changes first, then cost.
+    (GPU count, accelerator, rack density; the plan and the count of a run, for which the catalogue is needed); do
+    both, where neither is enough alone. Fewest changes first, then cost.
 
     Returns:
         One mapping a way out; ``change`` holds every key to change with its value, SI (``finance.years`` in years),
@@ -36,9 +38,37 @@ def relaxations(weighing: Weighing) -> list[dict[str, Any]]:
             made.append(_free(int(np.argmin(np.where(rows & weighing.feasible, weighing.cost, np.inf))), weighing))
         else:
             made += [_loosen(i, weighing) for i in _least_broken(rows, weighing)[:1]]
+    made += _freed_runs(weighing, catalog) if catalog is not None else []
     base = float(weighing.cost[weighing.winner])
     unique = {row["text"]: {**row, "extra_usd": row["cost_usd"] - base} for row in made if _possible(row["change"])}
     return sorted(unique.values(), key=lambda row: (row["steps"], row["cost_usd"], row["time_to_train_s"]))[:MOST]
+
+
+def _freed_runs(weighing: Weighing, catalog: Catalog) -> list[dict[str, Any]]:
+    """The plan of a run left to the design, its own count of accelerators, or both."""
+    spec, made = weighing.spec, list[dict[str, Any]]()
+    for j, workload in enumerate(spec.workloads):
+        train = workload.train
+        if train is None:
+            continue
+        pinned = [name for name in ("plan", "gpus") if spec.given(f"workloads[{j}].train.{name}")]
+        for names in [[name] for name in pinned] + ([pinned] if len(pinned) > 1 else []):
+            freed = train.model_copy(update=dict.fromkeys(names)).without_offload()
+            runs = [w.model_copy(update={"train": freed}) if w is workload else w for w in spec.workloads]
+            asked = [c for c in weighing.candidates if not c.lifts]
+            again = weigh_all(asked, spec.model_copy(update={"workloads": runs}), catalog)
+            row = _cheapest(again, {f"workloads[{j}].train.{name}": "auto" for name in names})
+            if row is not None:
+                made.append(row)
+                break
+    return made
+
+
+def _cheapest(weighing: Weighing, freed: dict[str, Any]) -> dict[str, Any] | None:
+    """The cheapest option after pins of a run were freed; with limits loosened where it breaks some."""
+    if weighing.found:
+        return _row("free", freed, {}, {}, weighing.winner, weighing)
+    return next((_loosen(i, weighing, freed) for i in _least_broken(weighing.asked, weighing)), None)
 
 
 LONGEST = {"deadline": 100 * YEAR_S, "years": 50.0}
@@ -66,9 +96,10 @@ def _least_broken(rows: Bools, weighing: Weighing) -> list[int]:
     return sorted(best.values(), key=lambda i: (i != weighing.winner, weighing.cost[i]))[:4]
 
 
-def _loosen(i: int, weighing: Weighing) -> dict[str, Any]:
+def _loosen(i: int, weighing: Weighing, freed: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Loosen each broken limit of candidate ``i`` to what it needs, after the pins that it lifts."""
-    pins, loosened, words = _pins(weighing.candidates[i], weighing.spec), dict[str, Any](), dict[str, str]()
+    pins = dict(freed or {}) | _pins(weighing.candidates[i], weighing.spec)
+    loosened, words = dict[str, Any](), dict[str, str]()
     for limit, margin in zip(weighing.limits, weighing.margins[:, i], strict=True):
         if limit.key and margin < -1e-9:
             value = _with_room(limit, float(limit.values(weighing.frame)[i]))

@@ -12,7 +12,7 @@ from clusterwright import __version__
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import SCHEMA_NAME, Cluster
 from clusterwright.design.audit import audit
-from clusterwright.design.candidates import enumerate_candidates, lacking, servers_for
+from clusterwright.design.candidates import Candidate, enumerate_candidates, lacking, servers_for
 from clusterwright.design.choose import considered_rows, pareto_points
 from clusterwright.design.codes import FINDINGS
 from clusterwright.design.doors import assemble
@@ -52,8 +52,8 @@ def _design(spec: Spec, catalog: Catalog) -> Cluster:
     candidates = enumerate_candidates(spec, catalog)
     if not any(not c.lifts for c in candidates):
         raise InputError(_nothing(spec, catalog))
-    weighing = weigh_all(candidates, spec, catalog)
-    winner = candidates[weighing.winner]
+    weighing = _weigh(candidates, spec, catalog)
+    spec, winner = weighing.spec, candidates[weighing.winner]
     cluster = assemble(winner, spec, catalog)
     cluster.head = _head(spec, weighing) | {"currency_usd": catalog.currency(spec.currency).value}
     cluster.answers |= {
@@ -61,13 +61,22 @@ def _design(spec: Spec, catalog: Catalog) -> Cluster:
         "constraints": constraint_rows(limits_of(spec, cluster.frame), cluster),
         "considered": considered_rows(weighing),
         "pareto": pareto_points(weighing),
-        "relaxations": [] if weighing.found else relaxations(weighing),
+        "relaxations": [] if weighing.found else relaxations(weighing, catalog),
         "sensitivity": sensitivities(cluster, winner, spec, catalog, all_laws()),
         "audit": {"claims": audit(cluster, spec)},
         "deploy": spec.deploy.model_dump(),
     }
     _say(cluster, weighing, catalog)
     return cluster
+
+
+def _weigh(candidates: list[Candidate], spec: Spec, catalog: Catalog) -> Weighing:
+    """All candidates weighed; with offloading where the spec leaves it open and nothing that was asked fits without."""
+    plain = weigh_all(candidates, spec.without_offload(), catalog)
+    fits = [plain.frame[f"training[{j}].fits"] > 0 for j in range(len(spec.workloads))]
+    if spec.offloads_freely and not (np.all(fits, axis=0) & plain.asked).any():
+        return weigh_all(candidates, spec, catalog)
+    return plain
 
 
 def _head(spec: Spec, weighing: Weighing) -> dict[str, Any]:

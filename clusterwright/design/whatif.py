@@ -83,8 +83,8 @@ def _of(text: str, finding: Finding) -> Finding:
 
 
 def kept_plan(base: Estimated) -> dict[str, str]:
-    """The degrees of a run as options, data parallelism left to follow."""
-    return {name: str(base.plan[name]) for name in ("tp", "pp", "cp", "ep", "micro_batch")}
+    """The degrees and choices of a run as options, data parallelism left to follow, and interleaving with it."""
+    return {name: str(base.plan[name]) for name in ("tp", "pp", "cp", "ep", "micro_batch", "offload")}
 
 
 def _worked_out(base: Estimated, change: Change) -> WhatIf:

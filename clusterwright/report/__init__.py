@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from clusterwright.report.codes import FINDINGS
 
 if TYPE_CHECKING:
+    from clusterwright.report.accuracy import accuracy_html, accuracy_images
     from clusterwright.report.build import report
     from clusterwright.report.estimate import estimate_text, waterfall
     from clusterwright.report.explanation import explain, find, suggest
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
     from clusterwright.report.page import html
     from clusterwright.report.tables import audit_table, compare_table, design_summary
     from clusterwright.report.telling import code_text, explanation_data, explanation_text, law_text, list_text
+    from clusterwright.report.words import RULES, plan_words
     from clusterwright.report.writers import as_json, markdown
 
 __all__ = [
     "FINDINGS",
+    "RULES",
     "Plots",
     "Result",
+    "accuracy_html",
+    "accuracy_images",
     "as_json",
     "audit_table",
     "code_text",
@@ -42,6 +47,7 @@ __all__ = [
     "list_text",
     "markdown",
     "open_run",
+    "plan_words",
     "plot",
     "report",
     "repr_html",
@@ -51,6 +57,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "accuracy": ("accuracy_html", "accuracy_images"),
     "build": ("report",),
     "estimate": ("estimate_text", "waterfall"),
     "explanation": ("explain", "find", "suggest"),
@@ -58,6 +65,7 @@ _HOMES = {
     "page": ("html",),
     "tables": ("audit_table", "compare_table", "design_summary"),
     "telling": ("code_text", "explanation_data", "explanation_text", "law_text", "list_text"),
+    "words": ("RULES", "plan_words"),
     "writers": ("as_json", "markdown"),
 }
 """Where each name lives; loaded when it is asked for, so that printing a table loads no templates."""

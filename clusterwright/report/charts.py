@@ -1,4 +1,8 @@
-"""Charts as SVG: waterfalls, the Pareto front, tornados. Altair writes the grammar, vl-convert draws it."""
+"""Charts as SVG: waterfalls, the Pareto front, tornados, a law against measurements. Altair writes the grammar,
+vl-convert draws it.
+
+Channels are written out (``alt.X2("end:Q")``): to find the class of a bare text Altair takes some 20 ms each time.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,11 @@ from typing import Any
 
 import altair as alt
 
-from clusterwright.report.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, SKY, chart_config
+from clusterwright.report.theme import BLUE, GREEN, GREY, INK, MUTED, ORANGE, SERIES, SKY, chart_config
 from clusterwright.report.words import label, number, own_label, short
 from clusterwright.units import DAY_S, HOUR_S, YEAR_S
 
-__all__ = ["axis_unit", "pareto", "roofline", "tornado", "waterfall"]
+__all__ = ["axis_unit", "coverage", "pareto", "roofline", "scatter", "tornado", "waterfall"]
 
 NARROW = 500
 """Below this width a chart is for a telephone: shorter labels, fewer ticks."""
@@ -65,10 +69,10 @@ def waterfall(data: Mapping[str, Any], width: int) -> str:
     x = x.axis(tickCount=3 if narrow else 6)
     base = _chart(rows)
     drawn = base.mark_bar(height={"band": 0.7}, cornerRadius=1).encode(
-        y=y, x=x, x2="end:Q", color=alt.Color("colour:N", scale=None)
+        y=y, x=x, x2=alt.X2("end:Q"), color=alt.Color("colour:N", scale=None)
     )
-    whiskers = base.mark_rule(color=INK, strokeWidth=1.2).encode(y=y, x="bottom:Q", x2="top:Q")
-    said = base.mark_text(align="left", dx=6).encode(y=y, x="mark:Q", text="text:N")
+    whiskers = base.mark_rule(color=INK, strokeWidth=1.2).encode(y=y, x=alt.X("bottom:Q"), x2=alt.X2("top:Q"))
+    said = base.mark_text(align="left", dx=6).encode(y=y, x=alt.X("mark:Q"), text=alt.Text("text:N"))
     return _svg(alt.layer(drawn, whiskers, said), width, 25 * len(rows))
 
 
@@ -122,8 +126,10 @@ def tornado(data: Mapping[str, Any], width: int) -> str:
     )
     x = x.axis(tickCount=3 if narrow else 6)
     base = _chart(rows)
-    drawn = base.mark_bar(height={"band": 0.62}).encode(y=y, x=x, x2="to:Q", color=alt.Color("colour:N", scale=None))
-    middle = base.mark_rule(color=INK, strokeWidth=1).encode(x="base:Q")
+    drawn = base.mark_bar(height={"band": 0.62}).encode(
+        y=y, x=x, x2=alt.X2("to:Q"), color=alt.Color("colour:N", scale=None)
+    )
+    middle = base.mark_rule(color=INK, strokeWidth=1).encode(x=alt.X("base:Q"))
     before = _said(rows, "right", -5, y, left=True)
     after = _said(rows, "left", 5, y, left=False)
     return _svg(alt.layer(drawn, middle, before, after), width, 26 * len(bars))
@@ -134,7 +140,7 @@ def _said(rows: Sequence[Mapping[str, Any]], align: Any, shift: int, y: alt.Y, *
         {"label": rows[0]["label"], "to": rows[0]["to"], "text": ""}
     ]
     said = _chart(mine).mark_text(align=align, dx=shift, color=MUTED)
-    return said.encode(y=y, x="to:Q", text="text:N")
+    return said.encode(y=y, x=alt.X("to:Q"), text=alt.Text("text:N"))
 
 
 def _distinct(paths: Sequence[str], most: int, brief: bool) -> list[str]:
@@ -158,7 +164,7 @@ def pareto(data: Mapping[str, Any], width: int) -> str:
         if not p.get("dominated") and p.get("feasible", True)
     ]
     line = _chart(best).mark_line(color=BLUE, interpolate="step-after", strokeWidth=1.2)
-    layers: list[Any] = [line.encode(x=x, y=y, order="x:Q")] if len(best) > 1 else []
+    layers: list[Any] = [line.encode(x=x, y=y, order=alt.Order("x:Q"))] if len(best) > 1 else []
     for kind, colour, size in (("dominated", GREY, 22), ("front", BLUE, 46), ("chosen", ORANGE, 130)):
         mine = [row for row in rows if row["kind"] == kind]
         if not mine:
@@ -171,7 +177,7 @@ def pareto(data: Mapping[str, Any], width: int) -> str:
             )
             shift = -10 if side == "right" else 10
             word = chart.mark_text(align=side, dx=shift, dy=-9, fontWeight="bold", color=INK)
-            layers.append(word.encode(x=x, y=y, text=alt.value("chosen")))
+            layers.append(word.encode(x=x, y=y, text=alt.TextValue("chosen")))
         else:
             layers.append(chart.mark_circle(size=size, color=colour, opacity=1).encode(x=x, y=y))
     return _svg(alt.layer(*layers), width, 300)
@@ -232,11 +238,76 @@ def roofline(data: Mapping[str, Any], width: int) -> str:
     x = _log("x", "FLOP per byte of memory traffic", [*roof, *points], 4 if width < NARROW else 8)
     y = _log("y", "TFLOP/s", [*roof, *points, *top], 6)
     layers: list[Any] = [
-        _chart(roof).mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y, order="x:Q"),
-        _chart(top).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y, order="x:Q"),
+        _chart(roof).mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y, order=alt.Order("x:Q")),
+        _chart(top).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y, order=alt.Order("x:Q")),
         _chart(points).mark_circle(color=ORANGE, size=60, opacity=1).encode(x=x, y=y),
     ]
     return _svg(alt.layer(*layers), width, 230)
+
+
+BAND = 0.20
+"""Half-width of the band around the line of equal values, relative."""
+_SHAPES = ("circle", "triangle-up", "square", "diamond", "cross")
+
+
+def scatter(data: Mapping[str, Any], width: int) -> str:
+    """Predicted against measured step time on logarithmic axes, a colour and shape a group, with a band of 20 %.
+
+    Args:
+        data: points (x_s measured, y_s predicted, group).
+        width: of the picture, pixels.
+    """
+    points, narrow = data["points"], width < NARROW
+    values = [p[k] for p in points for k in ("x_s", "y_s")] or [1.0]
+    low, high = min(values) / 1.25, max(values) * 1.25
+    ends = [{"x": v, "y": v, "low": v * (1 - BAND), "high": v * (1 + BAND)} for v in (low, high)]
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    marks = alt.Axis(format="~g", values=_ticks(low, high, 4 if narrow else 8))
+    x = alt.X("x:Q", title="measured step time, s", scale=scale, axis=marks)
+    y = alt.Y("y:Q", title="predicted step time, s", scale=scale, axis=marks)
+    groups = sorted({p["group"] for p in points})
+    looks = [(SERIES[i % len(SERIES)], _SHAPES[(i // len(SERIES) + i) % len(_SHAPES)]) for i in range(len(groups))]
+    legend = alt.Legend(
+        orient="bottom" if narrow else "right", columns=2 if narrow else 1, title=None, labelColor=MUTED
+    )
+    rows = [{"x": p["x_s"], "y": p["y_s"], "group": p["group"]} for p in points]
+    line = _chart(ends)
+    layers = [
+        line.mark_area(color=GREY, opacity=0.35, clip=True).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        line.mark_line(color=MUTED, strokeWidth=1).encode(x=x, y=y),
+        _chart(rows)
+        .mark_point(filled=True, size=34, opacity=0.85)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("group:N", scale=alt.Scale(domain=groups, range=[c for c, _ in looks]), legend=legend),
+            shape=alt.Shape("group:N", scale=alt.Scale(domain=groups, range=[s for _, s in looks]), legend=legend),
+        ),
+    ]
+    return _svg(alt.layer(*layers), width, 320 if narrow else 480)
+
+
+def coverage(data: Mapping[str, Any], width: int) -> str:
+    """Share of the measurements inside intervals against the share that the intervals claim.
+
+    Args:
+        data: points (nominal, coverage), fractions.
+        width: of the picture, pixels.
+    """
+    rows = [{"x": 100 * p["nominal"], "y": 100 * p["coverage"]} for p in data["points"]]
+    span = [min([45.0, *(r["y"] - 5 for r in rows)]), 100.0]
+    ticks = alt.Axis(values=list(range(10, 101, 10)))
+    x = alt.X("x:Q", title="width of the interval, %", scale=alt.Scale(domain=span, nice=False), axis=ticks)
+    y = alt.Y("y:Q", title="runs inside, %", scale=alt.Scale(domain=span, nice=False), axis=ticks)
+    layers = [
+        _chart([{"x": v, "y": v} for v in span]).mark_line(color=MUTED, strokeWidth=1).encode(x=x, y=y),
+        _chart(rows).mark_line(color=BLUE, strokeWidth=1.5).encode(x=x, y=y),
+        _chart(rows).mark_circle(color=BLUE, size=60, opacity=1).encode(x=x, y=y),
+        _chart([{**r, "text": f"{r['y']:.0f}"} for r in rows])
+        .mark_text(align="left", dx=8, dy=8)
+        .encode(x=x, y=y, text="text:N"),
+    ]
+    return _svg(alt.layer(*layers), width, 300)
 
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:

@@ -65,7 +65,18 @@ def plan_words(plan: Mapping[str, Any]) -> str:
     experts = f", ep {plan['ep']}" if plan["ep"] > 1 else ""
     chunks = f", {plan['interleave']} chunks a stage" if plan.get("interleave", 1) > 1 else ""
     micro = f", {plan['micro_batches']:,} micro-batches of {plan['micro_batch']}"
-    return f"{across}{experts}{micro}{chunks}, recompute {plan['recompute']}"
+    return f"{across}{experts}{micro}{chunks}, recompute {plan['recompute']}{_choices(plan)}"
+
+
+def _choices(plan: Mapping[str, Any]) -> str:
+    """Schedule, sharing and offloading, where they are not the usual ones."""
+    said = ["zero-bubble"] if plan.get("schedule") == "zero-bubble" else []
+    if plan.get("sharding", "zero-1") != "zero-1":
+        group = f" in groups of {plan['shard_group']:,}" if "shard_group" in plan else ""
+        said.append(f"{plan['sharding']}{group}")
+    if plan.get("offload", "none") != "none":
+        said.append(f"offload {plan['offload']}")
+    return "".join(f", {words}" for words in said)
 
 
 def _key(document: Mapping[str, Any], ink: Ink, width: int) -> str:
@@ -139,7 +150,7 @@ def _plans(plans: Sequence[Mapping[str, Any]], ink: Ink, width: int) -> str:
                 *(f"{plan[name]:,}" for name in _PLAN),
                 str(plan.get("interleave", 1)),
                 str(plan["micro_batch"]),
-                plan["recompute"],
+                plan["recompute"] + _choices(plan),
                 number("x_s", plan["step_time_s"]),
                 f"{plan['mfu']:.1%}",
                 number("x_bytes", plan["memory_bytes"]),
@@ -185,7 +196,8 @@ def _kept_words(one: Mapping[str, Any]) -> str:
 def _short(plan: Mapping[str, Any]) -> str:
     names = [name for name in ("tp", "pp", "cp", "ep", "dp") if plan[name] > 1]
     chunks = [f"chunks {plan['interleave']}"] if plan.get("interleave", 1) > 1 else []
-    return ", ".join([*(f"{n} {plan[n]:,}" for n in names), *chunks, f"micro {plan['micro_batch']}", plan["recompute"]])
+    tail = f"micro {plan['micro_batch']}", plan["recompute"] + _choices(plan)
+    return ", ".join([*(f"{n} {plan[n]:,}" for n in names), *chunks, *tail])
 
 
 def _change(name: str, one: Mapping[str, Any], why: str) -> list[str]:

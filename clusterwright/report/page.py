@@ -16,7 +16,7 @@ from clusterwright.report.explanation import Explanation
 from clusterwright.report.model import Grid, Picture, ReportModel
 from clusterwright.report.theme import FONT, colour_css
 
-__all__ = ["NARROW_PX", "WIDE_PX", "html", "svg_of"]
+__all__ = ["NARROW_PX", "WIDE_PX", "html", "page_of", "renamed", "svg_of"]
 
 WIDE_PX, NARROW_PX = 860, 342
 """Each picture is drawn for a desk and for a telephone; the page shows the one that fits."""
@@ -44,14 +44,19 @@ def html(model: ReportModel) -> str:
         model: what the report says.
     """
     anchors = _anchors(model.figures)
-    environment = _environment()
-    template = environment.get_template("report.html.j2")
-    return template.render(
-        model=model,
-        anchors=anchors,
-        groups=_grouped(model.figures),
-        style=Markup(colour_css() + _style()),  # noqa: S704 - our own style sheet
-        font=Markup(FONT),  # noqa: S704 - a constant
+    return page_of("report.html.j2", model=model, anchors=anchors, groups=_grouped(model.figures))
+
+
+def page_of(template: str, **said: Any) -> str:
+    """A page from one of the room's templates, in the one style."""
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            style=Markup(colour_css() + _style()),  # noqa: S704 - our own style sheet
+            font=Markup(FONT),  # noqa: S704 - a constant
+            **said,
+        )
     )
 
 
@@ -147,10 +152,18 @@ def svg_of(picture: Picture, width: int) -> str:
 _IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)([\w-]+)')
 
 
+def renamed(svg: str, key: str) -> str:
+    """A drawing whose identifiers are its own in a page: the key, and a number in their order."""
+    names: dict[str, str] = {}
+    for found in _IDENTIFIER.finditer(svg):
+        names.setdefault(found[2], f"{key}-{len(names)}")
+    return _IDENTIFIER.sub(lambda found: f"{found[1]}{names[found[2]]}", svg)
+
+
 def _draw(picture: Picture, key: str) -> Markup:
     """Both drawings of a picture; identifiers inside are made unique in the page."""
     made = []
     for name, width in (("desk", WIDE_PX), ("phone", NARROW_PX)):
-        drawn = _IDENTIFIER.sub(rf"\g<1>{key}-{name}-\g<2>", svg_of(picture, width))
+        drawn = renamed(svg_of(picture, width), f"{key}-{name}")
         made.append(f'<div class="{name}">{drawn}</div>')
     return Markup("".join(made))  # noqa: S704 - drawn by us, every text in it is escaped

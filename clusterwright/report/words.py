@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
-from clusterwright.units import HOUR_S, human, human_as, unit_of
+from clusterwright.units import CODED, HOUR_S, human, human_as, unit_of
 
-__all__ = ["LABELS", "in_unit", "label", "number", "own_label", "short", "si", "span"]
+__all__ = ["LABELS", "RULES", "in_unit", "label", "number", "own_label", "plan_words", "short", "si", "span"]
 
 LABELS = {
     "compute.gpus": "GPUs",
@@ -97,6 +98,7 @@ _LAST = {
     "ep_s": "Expert parallel",
     "dp_s": "Data parallel",
     "optimizer_s": "Optimizer",
+    "offload_s": "Offloading",
     "other_s": "Other",
     "committed_usd": "Committed",
 }
@@ -153,6 +155,8 @@ def number(path: str, value: float | None) -> str:
     if value is None:
         return "unknown"
     unit = unit_of(path)
+    if path.rsplit(".", 1)[-1] in CODED:
+        return human(path, value)
     if unit in ("kg", "kg/year") and abs(value) >= 1e4:
         return human_as(value / 1e3, unit.replace("kg", "t"))
     if unit in ("J", "J/year"):
@@ -205,3 +209,14 @@ def short(text: str, most: int) -> str:
 def in_unit(value: float, unit: str) -> str:
     """A value of a table's column, whose unit is known from the schema."""
     return human_as(value, {"count": "1", "text": "1"}.get(unit, unit))
+
+
+RULES = {"constant_efficiency": "one efficiency", "six_nd_at_40_percent": "6ND at 40 %"}
+"""The rules of thumb that the training law is held against, in words."""
+
+
+def plan_words(plan: Mapping[str, float]) -> str:
+    """A plan in one line; degrees of one are left out."""
+    names = {"tp": "tp", "pp": "pp", "cp": "cp", "ep": "ep", "dp": "dp", "interleave": "chunks"}
+    said = [f"{word} {plan[name]:g}" for name, word in names.items() if plan[name] != 1]
+    return " x ".join(said or ["one GPU"]) + f", micro-batch {plan['micro_batch']:g}"

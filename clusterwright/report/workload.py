@@ -24,6 +24,7 @@ STEP_PARTS = (
     "pp_s",
     "dp_s",
     "optimizer_s",
+    "offload_s",
     "other_s",
 )
 _USEFUL = frozenset({"matmul_s", "attention_s", "memory_bound_s"})
@@ -85,7 +86,7 @@ def _bottleneck(found: Mapping[str, Any], of_run: str) -> str:
 
 
 def _plan(cluster: Cluster, count: int) -> Grid:
-    names = ("gpus", "tp", "pp", "dp", "cp", "ep", "micro_batch", "micro_batches")
+    names = ("gpus", "tp", "pp", "dp", "cp", "ep", "interleave", "micro_batch", "micro_batches")
     columns = [Column("Run"), Column("Model"), *(Column(_PLAN[n], True) for n in names), Column("Step", True)]
     models = cluster.tables["workloads"]["model"]
     rows = [
@@ -107,6 +108,7 @@ _PLAN = {
     "dp": "Data",
     "cp": "Context",
     "ep": "Expert",
+    "interleave": "Chunks",
     "micro_batch": "Micro-batch",
     "micro_batches": "Micro-batches",
 }

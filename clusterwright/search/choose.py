@@ -7,10 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["best", "relative", "weighted"]
+__all__ = ["best", "median", "relative", "weighted"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+
+def median(values: ArrayLike) -> float:
+    """The middle of finite values, of an even number the mean of the two middle ones; 0 of none.
+
+    ``numpy.median`` would load ``numpy.ma``, a third of the time that NumPy itself takes to load.
+    """
+    ordered = np.sort(np.asarray(values, dtype=np.float64).reshape(-1))
+    count = len(ordered)
+    return float(0.5 * (ordered[(count - 1) // 2] + ordered[count // 2])) if count else 0.0
 
 
 def relative(values: ArrayLike) -> Floats:
@@ -19,8 +29,7 @@ def relative(values: ArrayLike) -> Floats:
     A median of zero, or no finite value at all, leaves the values as they are.
     """
     array = np.asarray(values, dtype=np.float64)
-    finite = array[np.isfinite(array)]
-    middle = float(np.median(finite)) if finite.size else 0.0
+    middle = median(array[np.isfinite(array)])
     return array / middle if middle else array.copy()
 
 

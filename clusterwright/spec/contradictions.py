@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
-from clusterwright.catalog import Part
+from clusterwright.catalog import ModelArchitecture, Part
 from clusterwright.findings import Finding
 from clusterwright.spec.claims import Claim
 from clusterwright.spec.codes import FINDINGS
 from clusterwright.spec.context import Context
 from clusterwright.spec.document import Spec
-from clusterwright.spec.training import Train
+from clusterwright.spec.training import Plan, Train
 from clusterwright.units import human_as
 
 __all__ = ["contradictions"]
@@ -127,6 +127,42 @@ def _plan(train: Train, at: str, spec: Spec) -> Iterator[_Clash]:
     if plan.pp is not None and plan.pp > model.layers:
         said = f"pp = {plan.pp} for {model.name}, which has {model.layers} layers"
         yield _Clash(f"{at}.plan.pp", said, "at most one stage for each layer")
+    if plan.tp is not None and model.heads % plan.tp:
+        said = f"tp = {plan.tp} does not divide the {model.heads} heads of {model.name}"
+        yield _Clash(f"{at}.plan.tp", said, f"{_nearest_divisors(plan.tp, model.heads)} divide them")
+    yield from _choices(plan, model, at)
+
+
+def _nearest_divisors(number: int, of: int) -> str:
+    """The divisors of a number on both sides of another one."""
+    divisors = [d for d in range(1, of + 1) if of % d == 0]
+    below, above = [d for d in divisors if d < number][-1:], [d for d in divisors if d > number][:1]
+    return " and ".join(map(str, below + above))
+
+
+def _choices(plan: Plan, model: ModelArchitecture, at: str) -> Iterator[_Clash]:
+    """Chunks, schedule and sharing that contradict each other."""
+    pp, chunks = plan.pp, plan.interleave
+    if chunks is not None and chunks > 1:
+        if plan.schedule == "1f1b":
+            hint = "leave one of them out; 'schedule: interleaved' has chunks"
+            yield _Clash(f"{at}.plan.interleave", f"interleave = {chunks} with schedule 1f1b, which has one", hint)
+        if pp == 1:
+            said = f"interleave = {chunks} without a pipeline (pp = 1)"
+            yield _Clash(f"{at}.plan.interleave", said, "at least two stages interleave")
+        elif chunks * (pp or 2) > model.layers:
+            said = f"interleave = {chunks} on {pp or 'at least 2'} stages is more chunks than the {model.layers} layers"
+            yield _Clash(f"{at}.plan.interleave", said, "at most one chunk for each layer")
+    if chunks == 1 and plan.schedule == "interleaved":
+        yield _Clash(f"{at}.plan.interleave", "interleave = 1 with schedule interleaved", "leave one of them out")
+    if pp == 1 and plan.schedule in ("interleaved", "zero-bubble"):
+        said = f"schedule {plan.schedule} without a pipeline (pp = 1)"
+        yield _Clash(f"{at}.plan.schedule", said, "leave pp or the schedule out")
+    if plan.shard_group is not None and plan.sharding != "hsdp":
+        said = f"shard_group = {plan.shard_group} with sharding {plan.sharding}"
+        yield _Clash(f"{at}.plan.shard_group", said, "groups are those of 'sharding: hsdp'")
+    if plan.shard_group == 1:
+        yield _Clash(f"{at}.plan.shard_group", "a group of one rank shares nothing out", "write 'sharding: zero-0'")
 
 
 # --- compute ---

@@ -23,7 +23,7 @@ from clusterwright.spec.section import Section, is_auto
 from clusterwright.spec.storage import Storage
 from clusterwright.spec.tenants import Tenant
 from clusterwright.spec.training import Workload
-from clusterwright.spec.words import Name, Part
+from clusterwright.spec.words import Name, Part, Text
 
 __all__ = ["Spec", "path_of"]
 
@@ -54,6 +54,11 @@ class Spec(Section):
     )
     currency: Annotated[str, Part("currencies", "currency", "EUR")] = Field(
         "USD", description="Currency of what is printed; amounts can be written in any currency of the catalogue."
+    )
+    calibration: Annotated[str | None, Text("mine.json", 1000)] = Field(
+        None,
+        description="Constants of the step-time law as `clusterwright calibrate --out` writes them, a file relative to "
+        "this one; `auto` takes the shipped ones.",
     )
     workloads: list[Workload] = Field(min_length=1, description="What the cluster is for.")
     compute: Compute = Field(default_factory=Compute, description="Accelerators and servers.")
@@ -102,6 +107,21 @@ class Spec(Section):
                 return False
             value = value[part]
         return not is_auto(value)
+
+    @property
+    def offloads_freely(self) -> bool:
+        """Whether a run leaves it open what lies in the memory of the host."""
+        return any(w.train is not None and w.train.offloads_freely for w in self.workloads)
+
+    def without_offload(self) -> Spec:
+        """The same spec where nothing goes to the memory of the host that was not asked for."""
+        if not self.offloads_freely:
+            return self
+        runs = [
+            w.model_copy(update={"train": w.train.without_offload()}) if w.train is not None else w
+            for w in self.workloads
+        ]
+        return self.model_copy(update={"workloads": runs})
 
 
 def path_of(text: str) -> Path:

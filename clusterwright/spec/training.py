@@ -14,7 +14,7 @@ from clusterwright.spec.context import Context
 from clusterwright.spec.forms import Count, Form, Quantity, Wrong, finite, problem, problems, shown
 from clusterwright.spec.section import Section
 from clusterwright.spec.tokens import Batch, BatchSize, Tokens
-from clusterwright.spec.words import Name, Part, Reserved, Word
+from clusterwright.spec.words import Name, Part, Reserved, Text, Word
 
 __all__ = ["PRECISIONS", "RECOMPUTES", "AskedModel", "Model", "Plan", "Train", "Workload"]
 
@@ -22,6 +22,12 @@ PRECISIONS = ("bf16", "fp16", "fp8", "tf32", "fp32", "nvfp4")
 """Precisions of the matrix multiplications of training."""
 RECOMPUTES = ("auto", "none", "selective", "full")
 """How many activations are computed again in the backward pass."""
+SCHEDULES = ("auto", "1f1b", "interleaved", "zero-bubble")
+"""Schedules of a pipeline."""
+SHARDINGS = ("auto", "zero-0", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp")
+"""How data-parallel ranks share out what they hold."""
+OFFLOADS = ("auto", "none", "optimizer", "activations", "both")
+"""What may lie in the memory of the host."""
 AUTO_TOKENS_PER_PARAMETER = 20.0
 """Tokens when none are given: compute-optimal (Hoffmann et al. 2022, arXiv:2203.15556)."""
 AUTO_BATCH_TOKENS = 4e6
@@ -118,6 +124,19 @@ class Plan(Section):
     ep: _Degree = _degree("Expert-parallel degree")
     dp: _Degree = _degree("Data-parallel degree")
     micro_batch: _Degree = _degree("Sequences of one micro-batch")
+    interleave: _Degree = _degree("Model chunks on one pipeline stage (virtual stages); 1 for none")
+    schedule: Annotated[str, Word("schedule", SCHEDULES)] = Field(
+        "auto", description="Schedule of the pipeline; `auto` is 1F1B, interleaved where that is faster."
+    )
+    sharding: Annotated[str, Word("sharding", SHARDINGS)] = Field(
+        "auto",
+        description="What data-parallel ranks share out: nothing (`zero-0`), optimizer state (`zero-1`, which `auto` "
+        "is), gradients too (`zero-2`), weights too (`zero-3`, `fsdp`), or these inside groups (`hsdp`).",
+    )
+    shard_group: _Degree = _degree("Ranks that share out among themselves with `hsdp`")
+    offload: Annotated[str, Word("offload", OFFLOADS)] = Field(
+        "auto", description="What lies in the memory of the host; `auto` is nothing unless no plan fits without."
+    )
     recompute: Annotated[str, Word("recompute", RECOMPUTES)] = Field(
         "auto", description="Activations computed again in the backward pass."
     )
@@ -145,7 +164,21 @@ class Train(Section):
     gpus: Annotated[int | None, Count(MOST_GPUS, "1024")] = Field(
         None, description="Accelerators of this run; `auto` is all of the largest site."
     )
+    framework: Annotated[str | None, Text("Megatron-LM")] = Field(
+        None, description="Software that trains; `auto` takes the mean of the frameworks of the calibration."
+    )
     plan: Plan | None = Field(None, description="The parallelism plan; `auto` searches it.")
+
+    @property
+    def offloads_freely(self) -> bool:
+        """Whether it is left open what lies in the memory of the host."""
+        return self.plan is None or self.plan.offload == "auto"
+
+    def without_offload(self) -> Train:
+        """The same run where nothing goes to the memory of the host that was not asked for."""
+        if not self.offloads_freely:
+            return self
+        return self.model_copy(update={"plan": (self.plan or Plan()).model_copy(update={"offload": "none"})})
 
     @property
     def model(self) -> str:

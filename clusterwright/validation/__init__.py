@@ -8,7 +8,6 @@ from clusterwright.validation.training_calibrate import (
     SiteReport,
     calibrate_published,
     calibrate_site,
-    read_calibration,
 )
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "TrainingReport",
     "calibrate_published",
     "calibrate_site",
-    "read_calibration",
     "validate_fabric",
     "validate_training",
 ]

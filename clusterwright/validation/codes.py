@@ -14,11 +14,4 @@ FINDINGS = codes(
         "It is missing, a folder, unreadable, empty, binary, not UTF-8, or has no header line. Give a CSV file with "
         "one published design a row; the reference of 'validate' lists the columns.",
     ),
-    Code(
-        "VALIDATION-CALIBRATION",
-        "error",
-        "The file is no calibration",
-        "It cannot be read, is not JSON, or names constants that the step-time law does not have. "
-        "'clusterwright calibrate --out FILE' writes a calibration.",
-    ),
 )

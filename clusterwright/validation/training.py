@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from clusterwright.catalog import Catalog
 from clusterwright.domains import training
 from clusterwright.domains.training import CALIBRATION, Calibration
 from clusterwright.validation.training_baselines import constant_efficiency_s, rule_of_thumb_s
-from clusterwright.validation.training_calibrate import PUBLISHED, gathered, half_width
+from clusterwright.validation.training_calibrate import PUBLISHED, gathered
 from clusterwright.validation.training_cases import Case, cases_of
 from clusterwright.validation.training_fit import Fit, predicted_s
+from clusterwright.validation.training_interval import half_width
 from clusterwright.validation.training_memory import judged_memory
+from clusterwright.validation.training_plans import judged_planner
 from clusterwright.validation.training_rows import Published, read_published
 from clusterwright.validation.training_scores import KEYS, macro
 
@@ -31,6 +34,9 @@ __all__ = ["SCHEMA", "Predicted", "TrainingReport", "validate_training"]
 Floats = NDArray[np.float64]
 
 SCHEMA = "clusterwright/validate-training/1"
+
+NOMINAL = (0.50, 0.60, 0.70, 0.80, 0.90, 0.95)
+"""Intervals whose coverage is counted; all follow from that of 80 % as if the logarithm's errors were normal."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +48,14 @@ class Predicted:
         value_s: predicted step time.
         low_s: lower end of the 80 % interval.
         high_s: upper end.
+        fitted: whether the run is one that the constants were fitted to.
     """
 
     case: Case
     value_s: float
     low_s: float
     high_s: float
+    fitted: bool = False
 
     @property
     def error(self) -> float | None:
@@ -60,6 +68,13 @@ class Predicted:
         """Whether the measured value lies in the interval."""
         measured = self.case.row.step_s
         return measured is not None and self.low_s <= measured <= self.high_s
+
+    @property
+    def needed(self) -> float:
+        """The least interval that holds the measured value, as a fraction: 0.8 where it lies on the end of ours."""
+        away = np.log(float(self.case.row.step_s or np.nan) / self.value_s)
+        widths = abs(float(away / np.log(self.high_s / self.value_s)))
+        return 2.0 * NormalDist().cdf(widths * NormalDist().inv_cdf(0.9)) - 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -76,6 +91,7 @@ class Predicted:
             "error": self.error,
             "inside": self.inside if row.step_s is not None else None,
             "counted": row.counted,
+            "fitted": self.fitted,
             "why_not_in_target": row.text("why_not_in_target") or None,
             "plan": {k: round(v, 4) for k, v in self.case.plan.items()},
             "assumed": list(self.case.assumed),
@@ -92,7 +108,6 @@ class TrainingReport:
         refused: the others, with the reason.
         baselines: step times by the rules of thumb, by their name, in the order of ``predicted``.
         memory: rows with a published memory: how many, their error, and runs wrongly called impossible.
-        out_of_sample: whether rows were predicted by constants that have not seen their family.
     """
 
     rows: int
@@ -100,7 +115,11 @@ class TrainingReport:
     refused: Sequence[tuple[Published, str]]
     baselines: dict[str, Floats]
     memory: dict[str, Any]
-    out_of_sample: bool
+
+    @property
+    def fitted(self) -> int:
+        """Runs that were predicted by constants fitted to them."""
+        return sum(p.fitted for p in self.predicted)
 
     def _counted(self) -> list[Predicted]:
         return [p for p in self.predicted if p.case.row.counted]
@@ -117,6 +136,35 @@ class TrainingReport:
             return self._figures(lambda row: _trait(row, name) == value)
 
         return {value: having(value) for value in sorted({_trait(r, name) for r in rows})}
+
+    def by_family(self) -> dict[str, dict[str, Any]]:
+        """The headline's figures by family, with those of the rules of thumb on the same rows."""
+        rules = {name: self.baseline(name)["by_family"] for name in self.baselines}
+        return {
+            family: {**figures, "baselines": {name: by.get(family) for name, by in rules.items()}}
+            for family, figures in self.by("family").items()
+        }
+
+    def families_won(self) -> dict[str, int]:
+        """In how many families each has the least mean error: the ``law`` and the rules of thumb."""
+        won = dict.fromkeys(("law", *self.baselines), 0)
+        for figures in self.by_family().values():
+            if figures["counted"]:
+                errors = {"law": figures["mape"], **{n: f["mape"] for n, f in figures["baselines"].items()}}
+                won[min(errors, key=lambda name: errors[name])] += 1
+        return won
+
+    def interval(self) -> list[dict[str, Any]]:
+        """Share of the counted runs inside intervals of several widths, families counting the same."""
+        counted = self._counted()
+        needed = np.array([p.needed for p in counted])
+        families, error = [p.case.row.family for p in counted], np.zeros(len(counted))
+        found = [macro(families, error, needed <= nominal + 1e-12)["coverage80"] for nominal in NOMINAL]
+        return [{"nominal": n, "coverage": c} for n, c in zip(NOMINAL, found, strict=True)]
+
+    def planner(self) -> dict[str, Any]:
+        """The plan that the law ranks first against the best measured one, group by group of comparable runs."""
+        return judged_planner([p.case for p in self.predicted], [p.value_s for p in self.predicted])
 
     def others(self) -> dict[str, Any]:
         """Figures over the measured rows that leave out what decides their outcome."""
@@ -156,14 +204,18 @@ class TrainingReport:
         """The JSON form."""
         return {
             "schema": SCHEMA,
-            "out_of_sample": self.out_of_sample,
+            "out_of_sample": not self.fitted,
+            "fitted": self.fitted,
             **self.headline(),
             "others": self.others(),
-            "by_family": self.by("family"),
+            "by_family": self.by_family(),
             "by_gpu": self.by("gpu"),
             "by_kind": self.by("kind"),
+            "interval": self.interval(),
+            "planner": self.planner(),
             "memory": self.memory,
             "baselines": {name: self.baseline(name) for name in self.baselines},
+            "families_won": self.families_won(),
             "predictions": [p.to_dict() for p in self.predicted]
             + [{"id": r.id, "line": r.line, "family": r.family, "refused": why} for r, why in self.refused],
         }
@@ -198,11 +250,10 @@ def validate_training(
     """
     rows = read_published(path)
     cases, refused = gathered(rows, catalog)
-    step = _step_s(cases, catalog, calibration, out_of_sample)
-    width = np.array([half_width(c, calibration.spread) for c in cases])
+    step, width, fitted = _step_s(cases, catalog, calibration, out_of_sample)
     predicted = [
-        Predicted(c, float(s), float(s * np.exp(-w)), float(s * np.exp(w)))
-        for c, s, w in zip(cases, step, width, strict=True)
+        Predicted(c, float(s), float(s * np.exp(-w)), float(s * np.exp(w)), bool(f))
+        for c, s, w, f in zip(cases, step, width, fitted, strict=True)
     ]
     return TrainingReport(
         rows=len(rows),
@@ -213,22 +264,29 @@ def validate_training(
             "six_nd_at_40_percent": np.array([rule_of_thumb_s(c) for c in cases]),
         },
         memory=judged_memory(cases),
-        out_of_sample=out_of_sample,
     )
 
 
-def _step_s(cases: Sequence[Case], catalog: Catalog, calibration: Calibration, apart: bool) -> Floats:
+def _step_s(
+    cases: Sequence[Case], catalog: Catalog, calibration: Calibration, apart: bool
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Step time of every case, half-width of its interval, whether its constants were fitted to this very run."""
     if not cases:
-        return np.zeros(0)
+        return np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)
     table = cases_of(cases, training.measured_parts(catalog))
-    seen = {_name(row) for row in read_published(PUBLISHED)} if apart else set()
-    left = np.array([c.row.family if _name(c.row) in seen else "" for c in cases])
-    step = np.empty(len(cases))
+    names = {_name(row) for row in read_published(PUBLISHED)}
+    shipped = np.array([_name(c.row) in names for c in cases])
+    family = np.array([c.row.family for c in cases])
+    left = np.where(shipped & apart & np.isin(family, list(calibration.apart)), family, "")
+    step, width = np.empty(len(cases)), np.empty(len(cases))
     for name in sorted(set(left)):
         by = calibration.without(str(name)) if name else calibration
         rows = np.flatnonzero(left == name)
         step[rows] = predicted_s(table.take(rows), Fit(by.physics, by.factors, 0, {}))
-    return step
+        width[rows] = [half_width(cases[int(i)], by) for i in rows]
+    own = np.isin(family, list(calibration.facts.get("site_families", ())))
+    counted = np.array([c.row.counted for c in cases])
+    return step, width, counted & (left == "") & (shipped | own)
 
 
 def _name(row: Published) -> tuple[str, str, str]:

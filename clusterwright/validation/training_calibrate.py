@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
@@ -16,13 +15,14 @@ from clusterwright.catalog import Catalog
 from clusterwright.domains import training
 from clusterwright.domains.training import CALIBRATION, Calibration
 from clusterwright.errors import InputError
-from clusterwright.source import Place, Problem, read_bytes
+from clusterwright.source import Place
 from clusterwright.validation.codes import FINDINGS
 from clusterwright.validation.training_cases import Case, Cases, case_of, cases_of
 from clusterwright.validation.training_fit import SURENESS, Fit, fit, predicted_s
+from clusterwright.validation.training_interval import EIGHTY, SOFTWARE, open_width, spread_of
 from clusterwright.validation.training_parts import RefusedRowError
 from clusterwright.validation.training_rows import Published, read_published
-from clusterwright.validation.training_scores import macro, weighted_quantile
+from clusterwright.validation.training_scores import macro
 
 __all__ = [
     "PUBLISHED",
@@ -30,8 +30,6 @@ __all__ = [
     "calibrate_published",
     "calibrate_site",
     "gathered",
-    "half_width",
-    "read_calibration",
 ]
 
 Floats = NDArray[np.float64]
@@ -39,16 +37,7 @@ Floats = NDArray[np.float64]
 PUBLISHED = Path(str(resources.files("clusterwright.validation").joinpath("data/training_published.csv")))
 """Published training runs, each with its source, that the shipped constants are derived from."""
 _LEAST_RUNS = 1
-_ASSUMED_SPREAD = {"stand-in": 0.35, "not known": 0.35, "plan not published": 0.15}
-_KNOB_SPREAD = 0.05
-"""Half-width, as a logarithm, that each knob adds which was not published."""
-
-
-def half_width(case: Case, spread: Mapping[str, float]) -> float:
-    """Half-width of the 80 % interval of a case, as a logarithm: the law's, and what was assumed, as squares."""
-    base = spread.get("moe" if case.shape.expert else "dense", 0.3)
-    parts = [next((s for word, s in _ASSUMED_SPREAD.items() if word in said), _KNOB_SPREAD) for said in case.assumed]
-    return float(np.sqrt(base**2 + sum(p**2 for p in parts)))
+_KINDS = ("dense", "moe")
 
 
 def gathered(rows: Sequence[Published], catalog: Catalog) -> tuple[list[Case], list[tuple[Published, str]]]:
@@ -62,28 +51,11 @@ def gathered(rows: Sequence[Published], catalog: Catalog) -> tuple[list[Case], l
     return cases, refused
 
 
-def read_calibration(path: Path) -> Calibration:
-    """A calibration as ``calibrate --out`` writes it.
-
-    Raises:
-        InputError: the file cannot be read or is no calibration.
-    """
-    data = read_bytes(path)
-    if isinstance(data, Problem):
-        raise InputError(FINDINGS["VALIDATION-CALIBRATION"].at(data.place, data.message, data.hint))
-    try:
-        return training.calibration_of(json.loads(data))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        hint = "'clusterwright calibrate --out FILE' writes one"
-        found = FINDINGS["VALIDATION-CALIBRATION"].at(Place(str(path)), f"is no calibration: {error}", hint)
-        raise InputError(found) from None
-
-
 def calibrate_published(catalog: Catalog, path: Path = PUBLISHED, date: str = "") -> Calibration:
     """Derive the constants from published runs, and cross-validate them by family.
 
-    The spread of the law is what 80 % of the runs keep to when their whole family is left out, each family counting
-    the same.
+    The spread of the law is that of one more family, from the errors of families left out in turn
+    (:func:`~clusterwright.validation.training_interval.spread_of`).
 
     Raises:
         InputError: the file cannot be read or holds too few runs.
@@ -104,49 +76,68 @@ def calibrate_published(catalog: Catalog, path: Path = PUBLISHED, date: str = ""
     error = predicted / _measured(counted) - 1.0
     inside = predicted_s(table, whole) / _measured(counted) - 1.0
     kinds = np.array([c.row.kind for c in counted])
-    spread = {k: _spread(counted, error, kinds == k) for k in ("dense", "moe") if (kinds == k).any()}
+    gpus, unseen = _gpus_left_out(counted, catalog, error)
+    wider = {"software": SOFTWARE, "gpu": unseen}
+    others = {
+        name: Calibration(_rounded(f), _near(f), wider, {}, _seen([c for c in counted if c.row.family != name]))
+        for name, f in apart.items()
+    }
+    opened = np.array([open_width(c, others[c.row.family]) for c in counted])
+    spread = spread_of(list(family), list(kinds), error, opened)
     facts: dict[str, Any] = {
         "date": date,
         "rows": len(counted),
         "families": families,
+        **_seen(counted),
         "left_out": {k: macro(list(family[kinds == k]), error[kinds == k]) for k in spread},
         "in_sample": {k: macro(list(family[kinds == k]), inside[kinds == k]) for k in spread},
-        "gpu_left_out": _gpus_left_out(counted, catalog),
+        "gpu_left_out": gpus,
         "sureness": {name: round(value, 4) for name, value in whole.spread.items()},
     }
-    others = {name: Calibration(_rounded(f), _near(f), spread, {}, {}) for name, f in apart.items()}
-    return Calibration(_rounded(whole), _near(whole), spread, others, facts)
+    return Calibration(_rounded(whole), _near(whole), spread | wider, others, facts)
 
 
-def _gpus_left_out(counted: Sequence[Case], catalog: Catalog) -> dict[str, dict[str, Any]]:
-    """Errors on each accelerator when none of its runs was seen and only its data sheet is known."""
+def _seen(cases: Sequence[Case]) -> dict[str, Any]:
+    """Accelerators that runs were on, and releases of the software that they name."""
+    releases = {c.row.text("release") for c in cases} - {""}
+    return {"gpus": sorted({c.chip.name for c in cases}), "releases": sorted(releases)}
+
+
+def _gpus_left_out(counted: Sequence[Case], catalog: Catalog, error: Floats) -> tuple[dict[str, dict[str, Any]], float]:
+    """Errors on each accelerator when none of its runs was seen and only its data sheet is known.
+
+    Args:
+        counted: the runs.
+        catalog: accelerators.
+        error: of each run when its family is left out, shape (n,).
+
+    Returns:
+        Errors by accelerator and kind, and the half-width, as a logarithm, that this adds to that of an unseen family:
+        by how much its mean square is larger, over all accelerators and kinds.
+    """
     names = np.array([c.row.text("gpu") for c in counted])
-    kinds = np.array([c.row.kind for c in counted])
+    kinds, families = np.array([c.row.kind for c in counted]), np.array([c.row.family for c in counted])
     found: dict[str, dict[str, Any]] = {}
+    more: list[float] = []
     for name in sorted(set(names)):
         table = cases_of(counted, training.measured_parts(catalog), str(name))
-        step = predicted_s(table, fit(table, names != name))
-        error = step / _measured(counted) - 1.0
-        ours = {k: (names == name) & (kinds == k) for k in sorted(set(kinds[names == name]))}
-        families = table.column("family")
-        found[str(name)] = {
-            str(k): {"rows": int(rows.sum()), **macro(list(families[rows]), error[rows])} for k, rows in ours.items()
-        }
-    return found
+        away = predicted_s(table, fit(table, names != name)) / _measured(counted) - 1.0
+        found[str(name)] = {}
+        for kind in sorted(set(kinds[names == name])):
+            rows = (names == name) & (kinds == kind)
+            found[str(name)][str(kind)] = {"rows": int(rows.sum()), **macro(list(families[rows]), away[rows])}
+            more.append(max(_square(families[rows], away[rows]) - _square(families[rows], error[rows]), 0.0))
+    return found, round(EIGHTY * float(np.sqrt(np.mean(more))), 4)
+
+
+def _square(families: NDArray[np.str_], error: Floats) -> float:
+    """Mean square of the logarithm of predicted over measured, families counting the same."""
+    square = np.log1p(error) ** 2
+    return float(np.mean([square[families == f].mean() for f in sorted(set(families))]))
 
 
 def _measured(cases: Sequence[Case]) -> Floats:
     return np.array([c.row.step_s for c in cases], dtype=np.float64)
-
-
-def _spread(cases: Sequence[Case], error: Floats, rows: NDArray[np.bool_]) -> float:
-    """Half-width that 80 % of the rows keep to beyond what their own assumptions explain, families counting alike."""
-    taken = [c for c, r in zip(cases, rows, strict=True) if r]
-    own = np.array([half_width(c, {"dense": 0.0, "moe": 0.0}) for c in taken])
-    away = np.sqrt(np.maximum(np.log1p(error[rows]) ** 2 - own**2, 0.0))
-    names = [c.row.family for c in taken]
-    weights = np.array([1.0 / names.count(n) for n in names])
-    return round(weighted_quantile(away, weights, 0.8), 4)
 
 
 def _rounded(found: Fit) -> training.Physics:
@@ -221,7 +212,8 @@ def calibrate_site(catalog: Catalog, path: Path, base: Calibration = CALIBRATION
         alone = macro(["site"] * len(counted), predicted / measured - 1.0)
     first = predicted_s(table, Fit(base.physics, base.factors, 0, {}))
     spread = _site_spread(base, alone)
-    own = Calibration(_rounded(found), {**base.factors, **_near(found)}, spread, {}, {"rows": len(counted)})
+    facts = {"rows": len(counted), "site_families": sorted({c.row.family for c in counted}), **_both(base, counted)}
+    own = Calibration(_rounded(found), {**base.factors, **_near(found)}, spread, {}, facts)
     return SiteReport(
         before=macro(["site"] * len(counted), first / measured - 1.0),
         after=macro(["site"] * len(counted), predicted_s(table, found) / measured - 1.0),
@@ -234,6 +226,11 @@ def calibrate_site(catalog: Catalog, path: Path, base: Calibration = CALIBRATION
     )
 
 
+def _both(base: Calibration, cases: Sequence[Case]) -> dict[str, Any]:
+    """Accelerators and releases of the base's runs and of the site's."""
+    return {k: sorted({*base.facts.get(k, ()), *seen}) for k, seen in _seen(cases).items()}
+
+
 def _site_fit(table: Cases, used: NDArray[np.bool_], base: Calibration) -> Fit:
     tight = {name: SITE_TIGHTNESS * value for name, value in SURENESS.items()}
     return fit(table, used, base.physics, tight, base.factors)
@@ -242,7 +239,8 @@ def _site_fit(table: Cases, used: NDArray[np.bool_], base: Calibration) -> Fit:
 def _site_spread(base: Calibration, alone: Mapping[str, float | None] | None) -> dict[str, float]:
     """The shipped spread, narrower where the site's runs, each left out, show less; never below 5 %."""
     p90 = None if alone is None else alone["p90"]
-    return {k: v if p90 is None else float(np.clip(p90, 0.05, v)) for k, v in base.spread.items()}
+    narrowed = {} if p90 is None else {k: float(np.clip(p90, 0.05, v)) for k, v in base.spread.items() if k in _KINDS}
+    return {**base.spread, **narrowed}
 
 
 def _changes(before: Calibration, after: Calibration) -> list[dict[str, Any]]:
@@ -252,4 +250,10 @@ def _changes(before: Calibration, after: Calibration) -> list[dict[str, Any]]:
         start = before.factors.get(name, 1.0)
         if abs(value / start - 1.0) > 0.002:
             rows.append({"name": f"factor of {name}", "before": start, "after": value})
+    unseen = before.spread.get("software", 0.0) if set(after.factors) - set(before.factors) else 0.0
+    for kind in _KINDS:
+        value = after.spread.get(kind, 1.0)
+        start = float(np.hypot(before.spread.get(kind, value), unseen))
+        if abs(value / start - 1.0) > 0.002:
+            rows.append({"name": f"80 % interval of {kind} models, either way", "before": start, "after": value})
     return rows

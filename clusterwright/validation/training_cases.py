@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from clusterwright.catalog import Catalog
 from clusterwright.domains import training
 from clusterwright.domains.training import Machines, ModelShape, Plans, Runs, Software
-from clusterwright.validation.training_parts import Chip, RefusedRowError, chip_of, model_of, network_bytes_s
+from clusterwright.validation.training_parts import Chip, RefusedRowError, chip_of, model_of, network_bytes_s, placed
 from clusterwright.validation.training_rows import Published
 
-__all__ = ["Case", "Cases", "case_of", "cases_of"]
+__all__ = ["Case", "Cases", "case_of", "cases_of", "memory_under"]
 
 Floats = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def case_of(row: Published, catalog: Catalog) -> Case:
     Raises:
         RefusedRowError: the accelerator, the model or the size of the job cannot be known.
     """
-    chip = chip_of(row.text("gpu"), catalog)
+    chip = placed(chip_of(row.text("gpu"), catalog), row)
     model, assumed = model_of(row, catalog)
     precision, said = precision_of(row.text("precision"))
     assumed += said
@@ -106,6 +106,8 @@ def case_of(row: Published, catalog: Catalog) -> Case:
     network = network_bytes_s(row, row.number("gpus_per_node") or min(8.0, chip.domain))
     release = _release(row)
     traits = _traits(row, precision, release)
+    if not shape.gated:
+        traits["fused_experts"] = 0.0  # the one kernel for all experts is made for gated activations
     plan = _plan(row, shape, sequence, gpus, chip, network, traits, assumed)
     return Case(row, shape, sequence, chip, precision, plan, network, traits, release, assumed)
 
@@ -119,18 +121,27 @@ GRAPHS_SINCE = 2026.0 + 5.0 / 12.0
 """Megatron launches mixtures of experts as captured graphs from its release 26.06 on."""
 
 
+_HIDE_TP = ("bridge", "nemo", "mlperf")
+_HIDE_DP = (*_HIDE_TP, "foundry", "titan", "fsdp", "deepspeed")
+"""Frameworks that hide tensor and data parallel traffic as they come; in any other it has to be switched on."""
+
+
 def _traits(row: Published, precision: str, release: float | None) -> dict[str, float]:
     """What the framework does by default, and what the row's note says."""
     framework, note = row.text("framework").lower(), row.text("verbatim_note").lower()
     old = "fp16" in row.text("precision").lower() and "foundry" not in framework
-    plain = old or framework == "megatron-lm"
+    half = (old and "deepspeed" not in framework) or any(w in framework for w in ("mlperf", "nemo", "bridge"))
     mixed = "asynctp" in note or "async tp" in note
+    hides_tp = any(word in framework for word in _HIDE_TP) or ("torchtitan" in framework and mixed)
     traits = {
         "fused_attention": 0.0 if old else 1.0,
-        "tp_overlap": 0.0 if plain or ("torchtitan" in framework and not mixed) else 1.0,
-        "dp_overlap": 0.0 if plain else 1.0,
+        "tp_overlap": 1.0 if hides_tp and not old else 0.0,
+        "dp_overlap": 1.0 if any(word in framework for word in _HIDE_DP) and not old else 0.0,
         "natural_routing": 0.0 if "forced" in row.text("routing").lower() else 1.0,
         "row_scaled": 1.0 if "rowwise" in row.text("precision").lower() else 0.0,
+        "half_gradients": 1.0 if half else 0.0,
+        "separate_casts": 1.0 if any(w in framework for w in ("foundry", "titan", "fsdp")) else 0.0,
+        "frees_outputs": 0.0 if "deepspeed" in framework else 1.0,
         "host": 1.0,
         "fused_experts": 0.0,
         "frozen_weights": 1.0 if "lora" in (row.text("model") + row.text("why_not_in_target")).lower() else 0.0,
@@ -161,7 +172,10 @@ def _plan(
     degrees = {d: row.number(d) for d in ("tp", "pp", "cp", "ep")}
     moe = bool(shape.expert)
     if degrees["tp"] is None and degrees["pp"] is None:
-        return _planned(row, shape, sequence, gpus, batch, chip, assumed)
+        assumed.append("plan not published: the fastest that fits")
+        if traits["frozen_weights"]:
+            return _planned_frozen(row, shape, sequence, gpus, batch, chip, traits)
+        return _planned(row, shape, sequence, gpus, batch, chip)
     tp, pp, cp = (degrees[d] or 1.0 for d in ("tp", "pp", "cp"))
     dp = max(gpus / (tp * pp * cp), 1.0)
     ep = degrees["ep"] or (min(8.0, float(shape.experts)) if moe else 1.0)
@@ -185,7 +199,7 @@ def _plan(
         "shard": shard,
         "sequence_parallel": cut,
     }
-    plan["recompute"] = _recompute(row, shape, sequence, chip, plan, assumed)
+    plan["recompute"] = _recompute(row, shape, sequence, chip, plan, traits, assumed)
     if micro is None:
         plan = _with_micro_batch(plan, shape, sequence, chip, network, traits)
         assumed.append(f"micro-batch taken as {plan['micro_batch']:g}, the fastest that fits")
@@ -200,11 +214,11 @@ def _with_micro_batch(
     sizes = [float(b) for b in (1, 2, 4, 8) if b == 1 or (b <= held and (held / b).is_integer())]
     tried = [plan | {"micro_batch": b, "micro_batches": held / b} for b in sizes]
     plans = Plans(**{k: np.array([t[k] for t in tried]) for k in plan})
-    machines = _machines([chip], ["bf16"], [network], NOBODY).take(np.zeros(len(tried), dtype=np.intp))
+    machines = _machines([chip], ["bf16"], [network], [8.0], NOBODY).take(np.zeros(len(tried), dtype=np.intp))
     step = training.step_of(
         Runs(shape, sequence, plans, machines, physics=training.PRIOR, software=Software(**traits))
     )[0].total_s
-    fits = training.memory_of(shape, plans, sequence).total_bytes <= USABLE * chip.memory_bytes
+    fits = memory_under(shape, plans, sequence, traits).total_bytes <= USABLE * chip.memory_bytes
     fits[0] = True
     return tried[int(np.argmin(np.where(fits, step, np.inf)))]
 
@@ -220,8 +234,24 @@ def _shard(row: Published, assumed: list[str]) -> float:
     return 1.0
 
 
+def memory_under(
+    shape: ModelShape, plans: Plans, sequence: float, traits: Mapping[str, float], **software: Any
+) -> training.Memory:
+    """Memory of plans under the traits of a framework, or with ``software`` in place of them."""
+    gradient = training.WEIGHT_BYTES if traits["half_gradients"] else training.GRADIENT_BYTES
+    shared = traits["fused_attention"], traits["frozen_weights"]
+    own = {"gradient_bytes": gradient, "frees_outputs": traits["frees_outputs"], **software}
+    return training.memory_of(shape, plans, sequence, *shared, **own)
+
+
 def _recompute(
-    row: Published, shape: ModelShape, sequence: float, chip: Chip, plan: dict[str, float], assumed: list[str]
+    row: Published,
+    shape: ModelShape,
+    sequence: float,
+    chip: Chip,
+    plan: dict[str, float],
+    traits: Mapping[str, float],
+    assumed: list[str],
 ) -> float:
     text = row.text("recompute").lower()
     if "per-op" in text:
@@ -232,18 +262,17 @@ def _recompute(
     level = 0.0
     for level in (0.0, 1.0):
         one = Plans(**{k: np.array([v]) for k, v in (plan | {"recompute": level}).items()})
-        if training.memory_of(shape, one, sequence).total_bytes[0] <= USABLE * chip.memory_bytes:
+        if memory_under(shape, one, sequence, traits).total_bytes[0] <= USABLE * chip.memory_bytes:
             break
     assumed.append(f"recomputation taken as {training.RECOMPUTE[int(level)]}, the least that fits")
     return level
 
 
 def _planned(
-    row: Published, shape: ModelShape, sequence: float, gpus: float, batch: float, chip: Chip, assumed: list[str]
+    row: Published, shape: ModelShape, sequence: float, gpus: float, batch: float, chip: Chip
 ) -> dict[str, float]:
     """The fastest plan that fits, where none is published."""
-    assumed.append("plan not published: the fastest that fits")
-    machines = _machines([chip], ["bf16"], [network_bytes_s(row, 8.0)], NOBODY)
+    machines = _machines([chip], ["bf16"], [network_bytes_s(row, 8.0)], [8.0], NOBODY)
     job = training.Job(shape, int(sequence), batch)
     ranked = training.rank(job, machines, np.array([gpus]))
     kept = training.choose(ranked, 1)
@@ -253,8 +282,33 @@ def _planned(
     return plan
 
 
+def _planned_frozen(
+    row: Published,
+    shape: ModelShape,
+    sequence: float,
+    gpus: float,
+    batch: float,
+    chip: Chip,
+    traits: Mapping[str, float],
+) -> dict[str, float]:
+    """The same where only adapters are trained: no gradients and no optimizer state take room or time."""
+    legal = training.legal_plans(training.Job(shape, int(sequence), batch), int(gpus), int(max(chip.domain, 1.0)))
+    rows = np.repeat(np.arange(len(legal)), 3)
+    plans = replace(legal.take(rows), recompute=np.tile([0.0, 1.0, 2.0], len(legal)))
+    machines = _machines([chip], ["bf16"], [network_bytes_s(row, 8.0)], [8.0], NOBODY).take(np.zeros_like(rows))
+    runs = Runs(shape, sequence, plans, machines, physics=training.PRIOR, software=Software(**traits))
+    fits = memory_under(shape, plans, sequence, traits).total_bytes <= USABLE * chip.memory_bytes
+    away = np.abs(np.log(plans.batch / batch)) + (plans.gpus < gpus)
+    best = int(np.lexsort((training.step_of(runs)[0].total_s, away, ~fits))[0])
+    return {f.name: float(getattr(plans, f.name)[best]) for f in fields(Plans)}
+
+
 def _machines(
-    chips: Sequence[Chip], precisions: Sequence[str], networks: Sequence[float], measured: training.Measured
+    chips: Sequence[Chip],
+    precisions: Sequence[str],
+    networks: Sequence[float],
+    nodes: Sequence[float],
+    measured: training.Measured,
 ) -> Machines:
     peak16 = np.array([peak_of(c, "bf16") for c in chips])
     peak = np.array([peak_of(c, p) for c, p in zip(chips, precisions, strict=True)])
@@ -278,6 +332,8 @@ def _machines(
         scaleup_bytes_s=np.maximum(scaleup, 1e9),
         network_bytes_s=np.array(networks) * NETWORK_EFFICIENCY,
         latency_s=np.full(len(chips), LATENCY_S),
+        node=np.array(nodes),
+        bridge_bytes_s=np.maximum(np.array(networks) * NETWORK_EFFICIENCY, training.BRIDGE_BYTES_S),
     )
 
 
@@ -343,12 +399,17 @@ def cases_of(cases: Sequence[Case], measured: training.Measured, unmeasured: str
         chips = [
             replace(c.chip, achievable_bf16_flops=0.0) if c.row.text("gpu") == unmeasured else c.chip for c in cases
         ]
-    names: list[Any] = [f.name for f in fields(Plans)]
     runs = Runs(
         shape=training.stacked_shapes([c.shape for c in cases]),
         sequence=np.array([c.sequence for c in cases]),
-        plans=Plans(**{n: np.array([c.plan[n] for c in cases]) for n in names}),
-        machines=_machines(chips, [c.precision for c in cases], [c.network_bytes_s for c in cases], measured),
+        plans=Plans(**{n: np.array([c.plan[n] for c in cases]) for n in cases[0].plan}),
+        machines=_machines(
+            chips,
+            [c.precision for c in cases],
+            [c.network_bytes_s for c in cases],
+            [c.row.number("gpus_per_node") or 8.0 for c in cases],
+            measured,
+        ),
         software=Software(**{n: np.array([c.traits[n] for c in cases]) for n in cases[0].traits}),
     )
     return Cases(cases, runs)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +34,7 @@ SURENESS: Mapping[str, float] = {
     "depth": 0.60,
     "wave": 0.50,
     "sustained": 0.60,
-    "attention": 0.20,
+    "attention": 0.10,
     "attention_depth": 0.60,
     "first_attention": 0.20,
     "portable_attention": 0.20,
@@ -135,6 +137,11 @@ class _Problem:
     sureness: Mapping[str, float]
     start: Floats
 
+    @cached_property
+    def repeated(self) -> Cases:
+        """The cases once for each constant."""
+        return self.cases.take(np.tile(np.arange(len(self.cases)), len(self.sureness)))
+
     def physics(self, x: Floats) -> Physics:
         """Constants at a point: their logarithms from the prior, in units of its spread."""
         moved = {n: getattr(self.prior, n) * float(np.exp(x[i] * s)) for i, (n, s) in enumerate(self.sureness.items())}
@@ -177,13 +184,16 @@ class _Problem:
         return x, np.asarray(np.linalg.inv(hessian) * np.outer(scale, scale), dtype=np.float64)
 
     def _jacobian(self, x: Floats, miss: Floats) -> Floats:
-        n, step = len(self.sureness), 1e-3
-        columns = []
-        for i in range(n):
-            moved = x.copy()
-            moved[i] += step
-            columns.append((self.misses(moved) - miss) / step)
-        return np.concatenate([np.stack(columns, axis=1), self.member], axis=1)
+        """By differences; all moved constants are worked out at once, each with the rows below one another."""
+        n, rows, step = len(self.sureness), len(miss), 1e-3
+        points = x[:n] + step * np.eye(n)
+        moved: dict[str, Any] = {
+            name: np.repeat(getattr(self.prior, name) * np.exp(points[:, i] * s), rows)
+            for i, (name, s) in enumerate(self.sureness.items())
+        }
+        there = np.log(self.repeated.step_s(replace(self.prior, **moved))).reshape(n, rows)
+        there = there - self.goal + self.member @ (self.start + x[n:])
+        return np.concatenate([(there - miss).T / step, self.member], axis=1)
 
     def _pull(self, miss: Floats) -> Floats:
         away = np.abs(miss) / ROW_SPREAD

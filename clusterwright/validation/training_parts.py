@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -14,7 +15,7 @@ import yaml
 from clusterwright.catalog import Catalog, DimensionsError, ModelArchitecture, from_dimensions
 from clusterwright.validation.training_rows import Published
 
-__all__ = ["Chip", "RefusedRowError", "chip_of", "model_of", "network_bytes_s"]
+__all__ = ["Chip", "RefusedRowError", "chip_of", "model_of", "network_bytes_s", "placed"]
 
 
 class RefusedRowError(Exception):
@@ -117,6 +118,16 @@ def _starts(name: str, word: str) -> bool:
     return name == word or name.startswith(f"{word}-")
 
 
+def placed(chip: Chip, row: Published) -> Chip:
+    """The accelerator as the named system of a row has it: how many of them share one scale-up domain."""
+    text = resources.files("clusterwright.validation").joinpath("data/systems.yaml").read_text(encoding="utf-8")
+    said = row.text("interconnect").lower()
+    for system in yaml.safe_load(text).values():
+        if system["named"] in said:
+            return replace(chip, domain=min(chip.domain, float(system["scaleup_domain"])))
+    return chip
+
+
 def network_bytes_s(row: Published, gpus_per_node: float) -> float:
     """Bytes a second, one direction, of one accelerator's share of the network cards, from the words of the row."""
     text = row.text("interconnect").replace(",", "")
@@ -148,6 +159,10 @@ def model_of(row: Published, catalog: Catalog) -> tuple[ModelArchitecture, list[
     base, assumed = _catalogue_model(row.text("model"), catalog), []
     said: dict[str, Any] = {k: int(v) for c, k in _COLUMNS.items() if (v := row.number(c))}
     experts, inner = int(row.number("num_experts") or 0), int(row.number("ffn_hidden") or 0)
+    if base is not None and base.state_layers:
+        return base, [
+            f"{base.name} as its configuration says; not known how far the law holds for hybrids: none was fitted"
+        ]
     if base is None and not {"layers", "hidden"} <= said.keys():
         return _stand_in(row)
     if base is None:
@@ -172,9 +187,7 @@ def model_of(row: Published, catalog: Catalog) -> tuple[ModelArchitecture, list[
 
 def _stand_in(row: Published) -> tuple[ModelArchitecture, list[str]]:
     """A model of the same size in place of one whose dimensions are not known."""
-    name = row.text("model")
-    text = resources.files("clusterwright.validation").joinpath("data/stand_ins.yaml").read_text(encoding="utf-8")
-    known = {_plain(k): v for k, v in yaml.safe_load(text).items()}
+    name, known = row.text("model"), _stand_ins()
     if _plain(name) in known:
         return from_dimensions(known[_plain(name)], name), [f"dimensions of {name} not published: a stand-in"]
     found = re.search(r"(\d+(?:\.\d+)?)\s*b\b", name.lower())
@@ -185,6 +198,12 @@ def _stand_in(row: Published) -> tuple[ModelArchitecture, list[str]]:
     said = {"layers": max(1, hidden // 128), "hidden": hidden, "heads": hidden // 128, "vocab": 128256}
     said |= {"ffn_hidden": int(hidden * 8 / 3 / 128) * 128}
     return from_dimensions(said, name), [f"dimensions not known: a dense model of {billions:g}B parameters"]
+
+
+@cache
+def _stand_ins() -> dict[str, Any]:
+    text = resources.files("clusterwright.validation").joinpath("data/stand_ins.yaml").read_text(encoding="utf-8")
+    return {_plain(k): v for k, v in yaml.safe_load(text).items()}
 
 
 def _mend(said: dict[str, Any]) -> None:
@@ -229,8 +248,20 @@ def _catalogue_model(name: str, catalog: Catalog) -> ModelArchitecture | None:
         names = (known, *catalog.get("model", known).aliases)
         if wanted and wanted in map(_plain, names):
             return catalog.model(known)
-    return None
+    return _hybrids().get(wanted)
 
 
+@cache
+def _hybrids() -> dict[str, ModelArchitecture]:
+    """Published hybrids by their plain names."""
+    text = resources.files("clusterwright.validation").joinpath("data/hybrids.yaml").read_text(encoding="utf-8")
+    found: dict[str, ModelArchitecture] = {}
+    for name, entry in yaml.safe_load(text).items():
+        model = from_dimensions(entry["dimensions"], name)
+        found |= {_plain(n): model for n in (name, *entry.get("aliases", ()))}
+    return found
+
+
+@cache
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())

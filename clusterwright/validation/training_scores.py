@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KEYS", "errors_of", "macro", "weighted_quantile"]
+__all__ = ["KEYS", "errors_of", "macro"]
 
 Floats = NDArray[np.float64]
 
@@ -47,10 +47,3 @@ def macro(families: Sequence[Any], error: Floats, inside: NDArray[np.bool_] | No
         values = [v for e in each if (v := e[key]) is not None]
         found[key] = float(np.mean(values)) if values else None
     return found
-
-
-def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
-    """The value below which ``share`` of the weight lies."""
-    order = np.argsort(values)
-    climbed = np.cumsum(weights[order]) / weights.sum()
-    return float(np.interp(share, climbed, values[order]))

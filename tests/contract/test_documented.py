@@ -38,6 +38,17 @@ def test_a_generated_page_is_what_the_code_says(name: str) -> None:
     assert page(name) == generate.page(name), "say: make reference"
 
 
+@pytest.mark.parametrize("name", generate.GUIDES)
+def test_a_guide_shows_what_its_commands_print(name: str) -> None:
+    assert (ROOT / "docs" / "guides" / name).read_text("utf-8") == generate.guide(name), "say: make reference"
+
+
+def test_the_generated_pictures_are_what_the_code_draws() -> None:
+    for name, drawn in generate.images().items():
+        assert (generate.IMAGES / name).read_text("utf-8") == drawn, "say: make reference"
+        assert len(drawn) < 100_000
+
+
 def test_the_table_of_verbs_and_the_modules_agree() -> None:
     with_command = {path.stem for path in (PACKAGE / "cli").glob("*.py") if "\ncommand" in path.read_text("utf-8")}
     with_command |= {

@@ -75,8 +75,7 @@ def test_every_make_target_that_is_named_exists() -> None:
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder such as the guides suppose: the examples, and the run of the first one."""
     folder = tmp_path_factory.mktemp("desk")
-    for example in (ROOT / "examples").glob("*.yaml"):
-        shutil.copy(example, folder)
+    shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)
     assert main(["design", str(folder / "llm-70b.yaml"), "--out", str(folder / "runs" / "llm-70b")]) == 0
     return folder
 

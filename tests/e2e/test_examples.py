@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from clusterwright.catalog import load_catalog
 from clusterwright.cli import program
 from clusterwright.cluster import Cluster, Frame, load
-from clusterwright.design import design
 from clusterwright.domains import all_laws
-from clusterwright.spec import load_spec
-from tests.golden.figures import EXAMPLES, FOLDER, golden
+from tests.golden.figures import EXAMPLES, FOLDER, designed, golden
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
 VERDICTS = {name: "infeasible" if name.startswith("infeasible") else "feasible" for name in NAMES}
@@ -23,8 +20,7 @@ SMALL = "a100-64"
 
 @pytest.fixture(scope="module")
 def clusters() -> dict[str, Cluster]:
-    catalog = load_catalog()
-    return {name: design(load_spec(EXAMPLES / f"{name}.yaml", (), catalog), catalog) for name in NAMES}
+    return {name: designed(EXAMPLES / f"{name}.yaml") for name in NAMES}
 
 
 def test_the_examples_are_those_that_were_promised() -> None:
@@ -42,9 +38,9 @@ def test_the_examples_are_those_that_were_promised() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_example_gives_the_design_that_was_recorded(name: str) -> None:
+def test_an_example_gives_the_design_that_was_recorded(name: str, clusters: dict[str, Cluster]) -> None:
     recorded = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    assert golden(EXAMPLES / f"{name}.yaml") == recorded, "say: python -m tests.golden.figures, and explain the change"
+    assert golden(clusters[name]) == recorded, "say: python -m tests.golden.figures, and explain the change"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.catalog import load_catalog
+from clusterwright.cluster import Cluster
 from clusterwright.design import design
 from clusterwright.spec import load_spec
 
@@ -60,10 +61,14 @@ RUN_FIGURES = (
 )
 
 
-def golden(example: Path) -> dict[str, Any]:
-    """The figures, choices, limits, verdicts and codes of one example's design, to three digits."""
+def designed(example: Path) -> Cluster:
+    """The design of one example."""
     catalog = load_catalog()
-    cluster = design(load_spec(example, (), catalog), catalog)
+    return design(load_spec(example, (), catalog), catalog)
+
+
+def golden(cluster: Cluster) -> dict[str, Any]:
+    """The figures, choices, limits, verdicts and codes of one example's design, to three digits."""
     runs = range(len(cluster.tables["workloads"]))
     paths = [*FIGURES, *(f"training[{j}].{name}" for j in runs for name in RUN_FIGURES)]
     return {
@@ -89,4 +94,4 @@ def text(document: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     for path in sorted(EXAMPLES.glob("*.yaml")):
-        (FOLDER / f"{path.stem}.json").write_text(text(golden(path)), encoding="utf-8")
+        (FOLDER / f"{path.stem}.json").write_text(text(golden(designed(path))), encoding="utf-8")

@@ -157,3 +157,17 @@ def test_amounts_are_shown_in_another_currency_and_stay_usd_inside() -> None:
     with money_in("CHF", 2.0):
         assert human("cost.capex_usd", 3e3) == "CHF 1.5k"
     assert human("cost.capex_usd", 50e6) == "$50M"
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "words"),
+    [
+        ("sites[0].cooling_kind", 2, "hybrid"),
+        ("sites[0].cooling_kind", 0, "air"),
+        ("sites[0].cooling_asked", -1, "left to the design"),
+        ("training[0].recompute", 0, "none"),
+        ("training[0].fits", 0, "no"),
+    ],
+)
+def test_a_code_is_said_in_words(path: str, code: float, words: str) -> None:
+    assert human(path, code) == words

@@ -1,13 +1,12 @@
 """The step-time law against published runs, families left out in turn: as good as docs/reference/accuracy.md says."""
 
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from clusterwright.catalog import load_catalog
 from clusterwright.domains.training import CALIBRATION
-from clusterwright.validation import PUBLISHED, calibrate_published, validate_training
+from clusterwright.validation import PUBLISHED, validate_training
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +45,12 @@ def test_the_interval_covers_four_in_five(document: dict[str, Any]) -> None:
     assert 0.75 <= document["coverage80"] <= 0.85
 
 
-def test_better_than_both_rules_of_thumb_for_every_kind_and_nearly_every_family(document: dict[str, Any]) -> None:
+def test_better_than_both_rules_of_thumb_for_every_kind_and_family(document: dict[str, Any]) -> None:
     for baseline in document["baselines"].values():
         for kind in ("dense", "moe"):
             assert document["by_kind"][kind]["mape"] < 0.6 * baseline["by_kind"][kind]["mape"]
         worse = [f for f, e in baseline["by_family"].items() if e["mape"] <= document["by_family"][f]["mape"]]
-        assert len(worse) <= 1, worse
+        assert not worse, worse
 
 
 def test_accelerators_known_only_from_their_data_sheet() -> None:
@@ -73,8 +72,8 @@ def test_the_scaling_of_405b_from_512_to_8192_gpus(report: Any) -> None:
 def test_memory_and_runs_that_happened(document: dict[str, Any]) -> None:
     memory = document["memory"]
     assert memory["rows"] == 29
-    # 5 % is not reached: the BLOOM prototypes contradict each other (60.5 GB at micro-batch 2, 52.2 GB at 4).
-    assert memory["mape"] <= 0.06
+    # The BLOOM prototypes among them contradict each other (60.5 GB at micro-batch 2, 52.2 GB at 4).
+    assert memory["mape"] <= 0.05
     assert memory["false_misfits"] == 0
 
 
@@ -83,13 +82,3 @@ def test_runs_that_were_never_fitted_come_out_too(report: Any) -> None:
     study = [abs(p.error) for p in report.predicted if p.case.row.family == "nemo"]
     assert len(study) == 9
     assert sum(study) / 9 <= 0.10
-
-
-@pytest.mark.slow
-def test_the_shipped_constants_follow_from_the_shipped_runs() -> None:
-    again = calibrate_published(load_catalog())
-    for name, value in asdict(again.physics).items():
-        assert value == pytest.approx(getattr(CALIBRATION.physics, name), rel=0.01), name
-    assert again.factors == pytest.approx(dict(CALIBRATION.factors), rel=0.005)
-    assert again.spread == pytest.approx(dict(CALIBRATION.spread), abs=0.01)
-    assert set(again.apart) == set(CALIBRATION.apart)

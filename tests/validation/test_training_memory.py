@@ -6,12 +6,20 @@ recomputation. Rajbhandari 2020 (arXiv:1910.02054), section 10: plain data paral
 parameters; ZeRO-1 and 2 carry 13B on 64 GPUs of 32 GB with small batches.
 """
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
-from clusterwright.catalog import from_dimensions
+from clusterwright.catalog import from_dimensions, load_catalog
 from clusterwright.domains.training import ModelShape, fits, impossible, memory_of, shape_of
+from clusterwright.validation import validate_training
+from clusterwright.validation.training_memory import verdict
 from tests.unit.domains.training.plans import plan
+
+CASES = Path(__file__).parent / "data" / "out_of_memory.csv"
+"""Published runs that ran out of memory and their neighbours that did not, each with source and date."""
 
 GPT = {"22B": (48, 6144, 64, 1, 1, 4), "175B": (96, 12288, 96, 8, 3, 1), "530B": (105, 20480, 128, 35, 3, 1)}
 GPT["1T"] = (128, 25600, 160, 64, 1, 1)
@@ -63,3 +71,55 @@ def test_between_fitting_and_impossible_lies_a_band() -> None:
         assert bool(fits(need, 80e9)) is says
         assert bool(impossible(need, 80e9)) is never
     assert np.all(fits(np.array([1e9, 90e9]), 80e9) == [True, False])
+
+
+@pytest.fixture(scope="module")
+def published() -> Any:
+    return validate_training(CASES, load_catalog())
+
+
+def test_what_ran_out_of_memory_is_never_said_to_fit(published: Any) -> None:
+    short = published.memory["out_of_memory"]
+    assert short["rows"] >= 15
+    assert short["fits"] == []
+
+
+def test_what_ran_is_never_called_impossible(published: Any) -> None:
+    assert published.memory["happened"] >= 15
+    assert published.memory["misfits"] == []
+
+
+def test_the_verdicts_on_those_cases_say_something(published: Any) -> None:
+    # A law that is never sure would pass the two tests above.
+    assert published.memory["out_of_memory"]["called_impossible"] >= 10
+    at_ease = [p for p in published.predicted if p.case.row.text("outcome") == "ran" and verdict(p.case) == "fits"]
+    assert len(at_ease) >= 12
+
+
+def test_every_known_case_has_a_source_a_date_and_an_outcome(published: Any) -> None:
+    assert published.refused == []
+    for one in published.predicted:
+        row = one.case.row
+        assert row.text("source"), row.id
+        assert row.text("date") >= "2020", row.id
+        assert row.text("outcome") in ("ran", "oom"), row.id
+
+
+def test_plain_operators_keep_more_by_what_their_norms_and_loss_keep() -> None:
+    # One GPU, 1,024 tokens, no recomputation: two norms keep 16 bytes a hidden value and layer (24 x 16 x 2,048), the
+    # loss 18 instead of 6 bytes a logit (12 x 32,000).
+    dims = {"layers": 24, "hidden": 2048, "heads": 16, "ffn_hidden": 5632, "vocab": 32000}
+    shape, one = shape_of(from_dimensions(dims)), plan()
+    more = memory_of(shape, one, 1024, eager=True).total_bytes[0] - memory_of(shape, one, 1024).total_bytes[0]
+    assert more == pytest.approx(1024 * (24 * 16 * 2048 + 12 * 32000))
+    # Gradients in two bytes instead of four.
+    less = memory_of(shape, one, 1024).total_bytes[0] - memory_of(shape, one, 1024, gradient_bytes=2.0).total_bytes[0]
+    assert less == pytest.approx(2 * float(shape.parameters), rel=1e-3)
+
+
+def test_the_loss_counts_on_the_last_stage_where_the_vocabulary_is_large() -> None:
+    # Two stages with eight micro-batches: the first holds two micro-batches of 2 layers, the last one and the logits.
+    dims = {"layers": 4, "hidden": 1024, "heads": 8, "ffn_hidden": 2816, "vocab": 256000}
+    shape, two = shape_of(from_dimensions(dims)), plan(pp=2, micro_batches=8)
+    need = memory_of(shape, two, 4096).activation_bytes[0]
+    assert need > 4096 * 256000 * 6.0

@@ -65,7 +65,7 @@ def smallest_divisor(number: Numbers, least: Numbers) -> Floats:
     """
     numbers, wanted = np.broadcast_arrays(np.asarray(number, dtype=np.float64), np.asarray(least, dtype=np.float64))
     found = np.array(numbers, copy=True)
-    for one in np.unique(numbers):
+    for one in sorted(set(numbers.reshape(-1).tolist())):
         whole = max(int(one), 1)
         candidates = np.arange(1, whole + 1)
         divisors = candidates[whole % candidates == 0].astype(np.float64)

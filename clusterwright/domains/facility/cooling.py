@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from clusterwright.cluster import Floats, law
+from clusterwright.units import COOLINGS
 
 __all__ = ["AUTO", "KINDS", "by_kind", "cooling_fits", "cooling_kind", "cooling_limit", "liquid_share", "water_heat"]
 
-KINDS = ("air", "rear-door", "hybrid", "liquid")
+KINDS = COOLINGS
 """Kinds of cooling by their code 0 to 3."""
 AUTO = -1.0
 """Code of a cooling that the spec leaves open."""
@@ -19,8 +20,8 @@ _HAIR = 1e-9
 
 @law(
     "facility.cooling_kind",
-    formula="0 air up to its limit, 1 rear-door up to its limit, 2 hybrid (cold plates and air) above or where the "
-    "server needs liquid, 3 liquid where 95 % of the server's heat goes to it; what the spec asks for goes first",
+    formula="air up to its limit, rear-door up to its limit, hybrid (cold plates and air) above or where the server "
+    "needs liquid, liquid where 95 % of the server's heat goes to it; what the spec asks for goes first",
     unit="1",
     source="densities from the catalogue: planning/rack_limit_*",
     count=True,
@@ -28,7 +29,7 @@ _HAIR = 1e-9
 def cooling_kind(
     rack_power_w: Floats, air_w: Floats, rear_door_w: Floats, liquid: Floats, liquid_fraction: Floats, asked: Floats
 ) -> Floats:
-    """The kind of cooling, a code of :data:`KINDS`, shape (n,).
+    """The kind of cooling: air, rear-door, hybrid or liquid.
 
     Args:
         rack_power_w: of a full compute rack.

@@ -95,7 +95,7 @@ def pick(frame: Frame, spec: Spec, catalog: Catalog, tier: str, wanted: Wanted) 
     cost = np.stack([lifetime_usd(part, wanted, spec.finance.years) for part in parts])
     best = np.argmin(cost, axis=0)
     why = chosen("the cheapest over the operating years that reaches capacity, read and write rate")
-    if len(np.unique(best)) == 1:
+    if len(set(best.tolist())) == 1:
         give_block(frame, f"storage.{tier}", parts[int(best[0])], why)
         return
     for name in FIELDS:

@@ -13,8 +13,9 @@ from clusterwright.cluster import Cluster, Frame, Provenance, from_spec, laws
 from clusterwright.domains.training import performance as _laws
 from clusterwright.domains.training.choice import choose, nearest, rank
 from clusterwright.domains.training.findings import FINDINGS
-from clusterwright.domains.training.job import asked_of, job_of, places_of
+from clusterwright.domains.training.job import asked_of, calibration_for, job_of, places_of, read_calibration
 from clusterwright.domains.training.machine import (
+    BRIDGE_BYTES_S,
     BYTES_PER_ELEMENT,
     Measured,
     best_products,
@@ -22,7 +23,18 @@ from clusterwright.domains.training.machine import (
     job_gpus,
     measured_parts,
 )
-from clusterwright.domains.training.memory import fits, impossible, memory_of
+from clusterwright.domains.training.memory import (
+    EAGER_GRADIENT_BYTES,
+    EAGER_RESERVE_BYTES,
+    GRADIENT_BYTES,
+    RESERVE_BYTES,
+    USABLE_FRACTION,
+    WEIGHT_BYTES,
+    Memory,
+    fits,
+    impossible,
+    memory_of,
+)
 from clusterwright.domains.training.options import Asked, Job, legal_plans
 from clusterwright.domains.training.physics import CALIBRATION, PHYSICS, PRIOR, Calibration, Physics, calibration_of
 from clusterwright.domains.training.plans import RECOMPUTE, Machines, Plans, Runs
@@ -35,19 +47,27 @@ from clusterwright.domains.training.tell import tell
 from clusterwright.spec import Spec
 
 __all__ = [
+    "BRIDGE_BYTES_S",
     "BYTES_PER_ELEMENT",
     "CALIBRATION",
+    "EAGER_GRADIENT_BYTES",
+    "EAGER_RESERVE_BYTES",
     "FINDINGS",
+    "GRADIENT_BYTES",
     "LAWS",
     "MODERN",
     "PHYSICS",
     "PRIOR",
     "RECOMPUTE",
+    "RESERVE_BYTES",
+    "USABLE_FRACTION",
+    "WEIGHT_BYTES",
     "Asked",
     "Calibration",
     "Job",
     "Machines",
     "Measured",
+    "Memory",
     "ModelShape",
     "Physics",
     "Plans",
@@ -56,6 +76,7 @@ __all__ = [
     "Step",
     "apply",
     "best_products",
+    "calibration_for",
     "calibration_of",
     "choose",
     "fits",
@@ -64,6 +85,7 @@ __all__ = [
     "measured_parts",
     "memory_of",
     "rank",
+    "read_calibration",
     "shape_of",
     "size",
     "stacked_shapes",
@@ -74,6 +96,7 @@ LAWS = laws(
     _laws.flop_per_token,
     _laws.rate_bound_s,
     _laws.communication_s,
+    _laws.offload_s,
     _laws.step_time_s,
     _laws.moe_step_time_s,
     _laws.mfu,
@@ -96,7 +119,7 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 
     Args:
         frame: needs ``accelerator.*``, ``server.*``, ``fabric.*`` links, ``training[j].peak_flops``, ``sites[i].gpus``;
-            takes ``accelerator.achievable_bf16_flops`` and ``training[j].achievable_flops`` (0: unknown) if given.
+            takes ``accelerator.achievable_bf16_flops`` (0: unknown) if given.
         spec: its workloads.
         catalog: its measured matrix products.
     """
@@ -108,14 +131,15 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 def _size(frame: Frame, spec: Spec, j: int, catalog: Catalog) -> None:
     train, at = spec.workloads[j].train, f"training[{j}]"
     assert train is not None  # noqa: S101  # the caller has looked
-    job, asked, level = job_of(train), asked_of(train), train.plan.recompute if train.plan else "auto"
+    job, asked = job_of(train, calibration_for(spec)), asked_of(train)
+    level = train.plan.recompute if train.plan else "auto"
     places = places_of(spec, j)
     model = Provenance("catalog", place=f"catalogue: model/{train.model}", note="counted from the dimensions")
     put_model(frame, at, job, train.tokens, {"model": model, "tokens": from_spec(places["tokens"])})
     gpus = job_gpus(frame, j, len(spec.sites), train.gpus, places["gpus"])
     fleet = fleet_of(frame, j, train.precision, gpus, catalog)
     kept = choose(rank(job, fleet.machines, fleet.gpus, asked, level), len(fleet.gpus))
-    if not np.all(kept.legal) and asked.fixed():
+    if not np.all(kept.legal) and asked.said():
         free = nearest(rank(job, fleet.machines, fleet.gpus, recompute=level), asked)
         kept = kept.or_else(choose(free, len(fleet.gpus)))
     record = Record(frame, at, job, fleet, kept)

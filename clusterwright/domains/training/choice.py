@@ -7,9 +7,19 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterwright.domains.training.memory import USABLE_FRACTION, memory_of
-from clusterwright.domains.training.options import FREE, Asked, Job, legal_plans
-from clusterwright.domains.training.plans import FULL, NONE, RECOMPUTE, SELECTIVE, Machines, Plans, Runs, stacked
+from clusterwright.domains.training.memory import USABLE_FRACTION, fits_host, memory_of
+from clusterwright.domains.training.options import BATCH_TOLERANCE, FREE, Asked, Job, legal_plans
+from clusterwright.domains.training.plans import (
+    ADDED,
+    FULL,
+    NONE,
+    OFFLOADS,
+    RECOMPUTE,
+    SELECTIVE,
+    Machines,
+    Plans,
+    stacked,
+)
 from clusterwright.domains.training.step import step_of
 
 __all__ = ["BATCH_TOLERANCE", "Chosen", "Ranked", "choose", "nearest", "rank"]
@@ -17,14 +27,12 @@ __all__ = ["BATCH_TOLERANCE", "Chosen", "Ranked", "choose", "nearest", "rank"]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-BATCH_TOLERANCE = 0.05
-"""A batch this near the wished one counts as it; beyond, nearness comes before speed."""
 _DISLIKE = 60.0
 """How strongly a plan is put back for each unit that its batch is beyond the tolerance."""
-_IDLE = 0.05
 _EXTRA = 0.01
-"""What a plan is put back for leaving GPUs idle, and for each doubling of context parallelism and of interleaving:
-differences below what the law resolves are no reason for a plan that is harder to run."""
+"""What a plan is put back for each doubling of context parallelism, and half of it for each of interleaving:
+differences below what the law resolves are no reason for a plan that is harder to run. Idle GPUs are not put back, so
+that no job is slower on more GPUs."""
 BLOCK = 16384
 """Plans worked out together, so that the columns stay in the processor's cache."""
 
@@ -48,6 +56,15 @@ class Ranked:
     memory_bytes: Floats
     fits: NDArray[np.bool_]
     score: Floats
+
+
+@dataclass(frozen=True)
+class Held:
+    """Plans with what they recompute and offload; their memory; whether they fit, shape (P,)."""
+
+    plans: Plans
+    memory_bytes: Floats
+    fits: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -88,25 +105,25 @@ def rank(job: Job, machines: Machines, gpus: Floats, asked: Asked = FREE, recomp
     if not len(owner):
         empty = np.zeros(0)
         return Ranked(stacked(sets), owner, empty, empty, empty > 0, empty)
-    plans, memory, fits = _with_recompute(job, stacked(sets), machines, owner, recompute)
+    held = _with_recompute(job, stacked(sets), machines, owner, recompute)
+    if asked.offload == "auto":
+        held = _with_offload(job, held, machines, owner, recompute)
+    plans, memory, fits = held.plans, held.memory_bytes, held.fits
     step = np.empty(len(owner))
     for start in range(0, len(owner), BLOCK):
         rows = np.arange(start, min(start + BLOCK, len(owner)))
-        timed, _ = step_of(Runs(job.shape, job.sequence, plans.take(rows), machines.take(owner[rows])))
+        timed, _ = step_of(job.runs(plans.take(rows), machines.take(owner[rows])))
         step[rows] = timed.total_s
     away = np.maximum(np.abs(plans.batch / job.batch - 1.0) - BATCH_TOLERANCE, 0.0)
-    simple = (
-        1.0 - _IDLE * (plans.gpus < gpus[owner]) - _EXTRA * np.log2(plans.cp) - 0.5 * _EXTRA * np.log2(plans.interleave)
-    )
+    simple = 1.0 - _EXTRA * np.log2(plans.cp) - 0.5 * _EXTRA * np.log2(plans.interleave)
     score = plans.batch * job.sequence / step * simple / (1.0 + _DISLIKE * away) ** 2
     return Ranked(plans, owner, step, memory, fits, np.where(fits, score, -memory))
 
 
-def _with_recompute(
-    job: Job, plans: Plans, machines: Machines, owner: Rows, recompute: str
-) -> tuple[Plans, Floats, NDArray[np.bool_]]:
+def _with_recompute(job: Job, plans: Plans, machines: Machines, owner: Rows, recompute: str) -> Held:
     """Give each plan the least recomputation that fits (or the one asked for); its memory; whether it fits."""
     room = USABLE_FRACTION * machines.memory_bytes[owner]
+    held = np.ones(len(owner), dtype=bool)
     levels = (NONE, SELECTIVE, FULL) if recompute == "auto" else (float(RECOMPUTE.index(recompute)),)
     kept = np.full(len(owner), levels[0])
     memory = np.full(len(owner), np.inf)
@@ -116,8 +133,28 @@ def _with_recompute(
             break
         kept[short] = level
         tried = replace(plans.take(short), recompute=np.full(len(short), level))
-        memory[short] = memory_of(job.shape, tried, job.sequence).total_bytes
-    return replace(plans, recompute=kept), memory, memory <= room
+        need = memory_of(job.shape, tried, job.sequence)
+        memory[short], held[short] = need.total_bytes, fits_host(need, machines.host_memory_bytes[owner[short]])
+    return Held(replace(plans, recompute=kept), memory, (memory <= room) & held)
+
+
+def _with_offload(job: Job, held: Held, machines: Machines, owner: Rows, recompute: str) -> Held:
+    """Where no plan of a machine fits, what the host can hold is moved there: optimizer, activations, then both."""
+    plans, memory, fits = held.plans, held.memory_bytes.copy(), held.fits.copy()
+    offload = plans.offload.copy()
+    recomputed = plans.recompute.copy()
+    for way in range(1, len(OFFLOADS)):
+        found = np.zeros(len(machines), dtype=bool)
+        np.logical_or.at(found, owner, fits)
+        rows = np.flatnonzero(~found[owner])
+        if not len(rows):
+            break
+        moved = replace(plans.take(rows), offload=np.full(len(rows), float(way)))
+        tried = _with_recompute(job, moved, machines, owner[rows], recompute)
+        good = rows[tried.fits]
+        offload[good], recomputed[good] = float(way), tried.plans.recompute[tried.fits]
+        memory[good], fits[good] = tried.memory_bytes[tried.fits], True
+    return Held(replace(plans, offload=offload, recompute=recomputed), memory, fits)
 
 
 def choose(ranked: Ranked, machines: int) -> Chosen:
@@ -136,7 +173,8 @@ def choose(ranked: Ranked, machines: int) -> Chosen:
         legal[ranked.owner[order[last]]] = True
     if not len(ranked.owner):
         one = np.ones(machines)
-        alone = Plans(**{f.name: one for f in fields(Plans)})
+        none = np.zeros(machines)
+        alone = Plans(**{f.name: one for f in fields(Plans)} | {"recompute": none, **dict.fromkeys(ADDED, none)})
         return Chosen(alone, np.zeros(machines, dtype=bool), legal)
     return Chosen(ranked.plans.take(best), ranked.fits[best] & legal, legal)
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterwright.domains.training.choice import BATCH_TOLERANCE, Ranked
+from clusterwright.domains.training.choice import Ranked
 from clusterwright.domains.training.memory import USABLE_FRACTION
-from clusterwright.domains.training.options import Job
-from clusterwright.domains.training.plans import RECOMPUTE, Machines, Runs
+from clusterwright.domains.training.options import BATCH_TOLERANCE, Job
+from clusterwright.domains.training.plans import OFFLOADS, RECOMPUTE, ZERO_BUBBLE, Machines, Plans
 from clusterwright.domains.training.step import Step, step_of
 
-__all__ = ["PART_NAMES", "contest"]
+__all__ = ["PART_NAMES", "contest", "words_of"]
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +33,7 @@ PART_NAMES = {
     "ep_s": "expert traffic",
     "dp_s": "data-parallel traffic",
     "optimizer_s": "optimizer",
+    "offload_s": "offloading",
     "other_s": "stragglers",
 }
 """The parts of a step in words."""
@@ -54,7 +55,7 @@ def contest(job: Job, ranked: Ranked, machines: Machines) -> list[dict[str, Any]
         return []
     rows = np.array(_shown(job, ranked), dtype=np.intp)
     plans = ranked.plans.take(rows)
-    step, _ = step_of(Runs(job.shape, job.sequence, plans, machines.take(ranked.owner[rows])))
+    step, _ = step_of(job.runs(plans, machines.take(ranked.owner[rows])))
     table = _Table(job, machines, step, plans.batch)
     made: list[dict[str, Any]] = []
     for k, i in enumerate(rows):
@@ -62,6 +63,7 @@ def contest(job: Job, ranked: Ranked, machines: Machines) -> list[dict[str, Any]
         entry |= {
             "gpus": int(plans.gpus[k]),
             "recompute": RECOMPUTE[int(plans.recompute[k])],
+            **words_of(plans, k),
             "batch_sequences": int(plans.batch[k]),
             "step_time_s": float(step.total_s[k]),
             "tokens_per_s": table.speed(k),
@@ -73,6 +75,17 @@ def contest(job: Job, ranked: Ranked, machines: Machines) -> list[dict[str, Any]
         entry["why"] = table.why(k, entry, made[0] if made else entry)
         made.append(entry)
     return made
+
+
+def words_of(plans: Plans, k: int = 0) -> dict[str, Any]:
+    """Schedule, sharing and offloading of one plan; ``shard`` as in :class:`Plans`, a group where one is."""
+    zero, chunks, group = plans.schedule[k] == ZERO_BUBBLE, plans.interleave[k] > 1, int(plans.shard_group[k])
+    shard = int(plans.shard[k])
+    made: dict[str, Any] = {"schedule": "zero-bubble" if zero else "interleaved" if chunks else "1f1b"}
+    if plans.pp[k] <= 1:
+        made["schedule"] = "none"
+    made |= {"sharding": "hsdp" if group else f"zero-{shard}", "shard": shard}
+    return made | ({"shard_group": group} if group else {}) | {"offload": OFFLOADS[int(plans.offload[k])]}
 
 
 def _shown(job: Job, ranked: Ranked) -> list[int]:
@@ -133,8 +146,6 @@ class _Table:
     @staticmethod
     def _why_not_faster(faster: float, entry: dict[str, Any], winner: dict[str, Any]) -> str:
         """Plans that are as fast or faster but were put back."""
-        if entry["gpus"] < winner["gpus"]:
-            return f"{faster:.1%} faster, which is less than the law resolves, and leaves GPUs idle"
         if entry["batch_sequences"] != winner["batch_sequences"]:
             return f"{faster:.1%} faster with another batch ({entry['batch_sequences']} sequences)"
         return f"{faster:.1%} faster, which is less than the law resolves, with more context ranks or chunks"

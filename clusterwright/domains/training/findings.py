@@ -20,7 +20,8 @@ FINDINGS = codes(
         "TRAINING-DOES-NOT-FIT",
         "error",
         "No plan fits the memory of the GPUs",
-        "Even the plan with the least memory needs more than 92 % of a GPU's memory, with full recomputation. "
+        "Even the plan with the least memory needs more than 92 % of a GPU's memory, with full recomputation, and "
+        "with optimizer state and activations in the memory of the host unless the plan forbids it. "
         "More GPUs, GPUs with more memory, a smaller model or a shorter sequence would fit.",
     ),
     Code(
@@ -52,10 +53,32 @@ FINDINGS = codes(
         "plan leaves the remainder idle; it can run other work.",
     ),
     Code(
+        "TRAINING-OFFLOADED",
+        "warning",
+        "The plan moves state to the memory of the host, for nothing fits without",
+        "Nobody asked for offloading, but no plan fits the memory of the GPUs without it. The host then updates the "
+        "weights, or activations cross its link, which takes part of every step. 'offload: none' in the plan refuses.",
+    ),
+    Code(
         "TRAINING-LOW-UTILISATION",
         "warning",
         "The GPUs work at a low share of their peak",
         "Less than a quarter of the peak goes into model operations. The message names what takes the time.",
+    ),
+    Code(
+        "TRAINING-CALIBRATION",
+        "error",
+        "The file is no calibration",
+        "It cannot be read, is not JSON, names constants that the step-time law does not have, or holds values that "
+        "are no positive numbers. 'clusterwright calibrate --out FILE' writes a calibration; a spec names it relative "
+        "to its own file.",
+    ),
+    Code(
+        "TRAINING-FRAMEWORK-UNSEEN",
+        "info",
+        "The framework has no factor in the calibration",
+        "No run of it was among those that the constants were fitted to, so the mean of the frameworks is taken. "
+        "'clusterwright calibrate --data FILE' gives it one from runs of your own.",
     ),
     Code(
         "TRAINING-ROUTING",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clusterwright.domains.compute import attention_s, matmul_s, memory_bound_s
 from clusterwright.domains.training.plans import SELECTIVE, Runs, recomputed
 from clusterwright.domains.training.rates import Rates, rates_of
-from clusterwright.domains.training.shape import Product
+from clusterwright.domains.training.shape import SCAN_CHUNK, ModelShape, Number, Product
 
 __all__ = ["HOST_CORNER", "Work", "work_of"]
 
@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 BACKWARD_ATTENTION = 2.5
 """Flash attention recomputes the scores: five products backward for two forward (Dao 2023)."""
+BACKWARD_SCAN = 3.0
+"""Bytes that the backward pass of a state-space block moves over those of the forward one."""
 STREAM_PASSES = 10.0
 """Elements moved a hidden element and layer, forward: two norms (4), two residual sums (6)."""
 ATTENTION_PASSES = 4.0
@@ -42,6 +44,8 @@ HEAD_BYTES = 16.0
 CAST_BYTES = 2.0
 """Bytes moved an operand element that is cast to 8 or 4 bits: written as is and transposed (2); what makes the element
 casts it before it leaves the registers."""
+SEPARATE_CAST_BYTES = 6.0
+"""The same where kernels of their own do it: read for the largest value (2), read again (2), written twice (2)."""
 DENSE_KERNELS = 14.0
 """Kernels that a dense layer launches forward; backward twice as many."""
 MIXTURE_KERNELS = 30.0
@@ -146,7 +150,9 @@ def _layer_products_s(runs: Runs, rates: Rates, forward: Floats) -> Floats:
     """Seconds of all layers' products, forward and backward."""
     shape, plans, tokens, width = runs.shape, runs.plans, runs.tokens, runs.machines.bytes_per_element
     plain = _Passes(runs, tokens, plans.tp, rates.products, width, forward)
-    total = shape.layers * _products_s(shape.attention, plain)
+    total = shape.attention_layers * _products_s(shape.attention, plain)
+    if shape.mixing:
+        total = total + shape.state_layers * _products_s(shape.mixing, plain)
     total = total + shape.dense_layers * _products_s(shape.feed_forward, plain)
     if shape.expert:
         local = _local_experts(runs)
@@ -170,12 +176,14 @@ def _attention_s(runs: Runs, rates: Rates, again: Floats) -> Floats:
     shape, plans, physics = runs.shape, runs.plans, runs.physics
     share = plans.micro_batch / (plans.cp * plans.tp)
     ends = 1.0 + physics.attention_depth * plans.cp / runs.sequence
-    flop = np.asarray(shape.layers * shape.attention_flop(runs.sequence) * share)
-    fused = (1.0 + BACKWARD_ATTENTION + again) * attention_s(flop * ends, achievable_flops=rates.attention)
+    flop = np.asarray(shape.layers * shape.attention_flop(runs.sequence) * share) * ends
+    scan = np.asarray(shape.state_layers * shape.scan_flop * runs.sequence * share)
+    fused = attention_s(flop, achievable_flops=rates.attention) + attention_s(scan, achievable_flops=rates.scan)
+    fused = (1.0 + BACKWARD_ATTENTION + again) * fused
     if np.all(np.asarray(runs.software.fused_attention) > 0):
         return np.asarray(fused)
     once = (plans.recompute >= SELECTIVE).astype(np.float64)
-    scores = shape.layers * (shape.query_width / shape.head_width) * runs.sequence**2 * share
+    scores = shape.attention_layers * (shape.query_width / shape.head_width) * runs.sequence**2 * share
     products = (
         2.0 * scores * shape.head_width * 2.0 / (rates.bf16 * shape.head_width / (shape.head_width + physics.depth))
     )
@@ -192,16 +200,30 @@ def _element_bytes(runs: Runs) -> Floats:
     heads = ATTENTION_PASSES * (shape.query_width + shape.key_value_width) / plans.tp
     per_width = 2.0 + shape.gated
     dense = per_width * shape.feed_forward_width / plans.tp
-    routed = shape.active_experts * (per_width * shape.expert_width + ROUTING_PASSES * shape.hidden) / plans.tp
+    routed = shape.active_experts * (per_width * shape.expert_width + ROUTING_PASSES * shape.routed_width) / plans.tp
     routed = routed * np.where(np.asarray(runs.software.fused_experts) > 0, FUSED_SHARE, 1.0)
     bias = 2.0 * ((1.0 + shape.gated) * shape.expert_width + shape.hidden)
     routed = routed + shape.biased * shape.active_experts * bias / plans.tp
     mixture = per_width * shape.shared_width / plans.tp + routed
-    per_token = shape.layers * (STREAM_PASSES * shape.hidden / cut + heads)
+    streams = shape.layers - 0.5 * shape.bare_layers
+    per_token = streams * STREAM_PASSES * shape.hidden / cut + shape.attention_layers * heads
+    per_token = per_token + shape.state_layers * _state_elements(shape) / plans.tp
     per_token = per_token + shape.dense_layers * dense + shape.moe_layers * mixture
     forward = 2.0 * tokens * per_token
     passes = 3.0 + np.maximum(SELECTIVE_PASSES * (plans.recompute >= SELECTIVE), recomputed(plans))
     return np.asarray(passes * forward + _cast_bytes(runs) + _accumulated_bytes(runs))
+
+
+def _state_elements(shape: ModelShape) -> Number:
+    """Elements that a state-space block moves a token, as a third of forward and backward, beside its products.
+
+    Forward (kernels of Mamba 2): convolution (in and out), scan (inputs twice, maps twice, result), gated norm (result,
+    gate, out), and the states at the chunks' ends in four bytes: written, passed on (twice), read. Backward three times
+    as much: states are made again, and gradients of inputs, maps, steps and decays each read inputs and gradients.
+    """
+    states = 2.0 * 4.0 * shape.state_width * shape.state_size / SCAN_CHUNK
+    forward = (2.0 + 3.0 + 3.0) * shape.state_width + (2.0 + 2.0) * shape.state_maps + states
+    return np.asarray((1.0 + BACKWARD_SCAN) / 3.0 * forward)
 
 
 def _accumulated_bytes(runs: Runs) -> Floats:
@@ -210,7 +232,8 @@ def _accumulated_bytes(runs: Runs) -> Floats:
     frozen = np.asarray(runs.software.frozen_weights) > 0
     common = (shape.common_parameters + shape.vocabulary * shape.hidden) / plans.tp
     experts = shape.expert_parameters / (plans.ep * plans.expert_tp)
-    return np.asarray(np.where((plans.shard >= 3) | frozen, 0.0, ACCUMULATED_BYTES * (common + experts)))
+    each = np.where(np.asarray(runs.software.half_gradients) > 0, 0.5 * ACCUMULATED_BYTES, ACCUMULATED_BYTES)
+    return np.asarray(np.where((plans.shard >= 3) | frozen, 0.0, each * (common + experts)))
 
 
 def _cast_bytes(runs: Runs) -> Floats:
@@ -229,11 +252,12 @@ def _cast_bytes(runs: Runs) -> Floats:
     mixture = mixture + shape.active_experts * plans.expert_tp / plans.tp * elements(
         shape.expert, plans.expert_tp
     ) * np.where(np.asarray(runs.software.fused_experts) > 0, FUSED_SHARE, 1.0)
-    layers = shape.layers * elements(shape.attention, plans.tp) + shape.dense_layers * elements(
-        shape.feed_forward, plans.tp
-    )
+    layers = shape.attention_layers * elements(shape.attention, plans.tp)
+    layers = layers + shape.state_layers * elements(shape.mixing, plans.tp)
+    layers = layers + shape.dense_layers * elements(shape.feed_forward, plans.tp)
     narrow = runs.machines.bytes_per_element < 2.0
-    return np.where(narrow, CAST_BYTES * tokens * (layers + shape.moe_layers * mixture), 0.0)
+    each = np.where(np.asarray(runs.software.separate_casts) > 0, SEPARATE_CAST_BYTES, CAST_BYTES)
+    return np.where(narrow, each * tokens * (layers + shape.moe_layers * mixture), 0.0)
 
 
 def _host_s(runs: Runs, passes: Floats) -> Floats:

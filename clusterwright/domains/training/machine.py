@@ -9,9 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Frame, Provenance
-from clusterwright.domains.training.plans import Machines
+from clusterwright.domains.training.plans import USUAL_HOST, Machines
 
-__all__ = ["BYTES_PER_ELEMENT", "Fleet", "Measured", "best_products", "fleet_of", "job_gpus", "measured_parts"]
+__all__ = [
+    "BRIDGE_BYTES_S",
+    "BYTES_PER_ELEMENT",
+    "Fleet",
+    "Measured",
+    "best_products",
+    "fleet_of",
+    "job_gpus",
+    "measured_parts",
+]
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +49,10 @@ NETWORK_EFFICIENCY = 0.94
 
 SLOWEST_NETWORK_BYTES_S = 1.25e8
 """A server without a card for the compute fabric still has 1 Gb/s Ethernet."""
+
+
+BRIDGE_BYTES_S = 12.5e9
+"""Between the scale-up domains of a server: a PCIe 4 x16 link moves 25 GB/s, and two accelerators share one."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +94,7 @@ def fleet_of(frame: Frame, j: int, precision: str, gpus: Floats, catalog: Catalo
 def _columns(frame: Frame, j: int, precision: str, catalog: Catalog) -> dict[str, Floats]:
     """The columns of :class:`Machines`, shape (n,) each, in its order."""
     peak, best, best16, power = _rates(frame, j, catalog)
+    network = _network_bytes_s(frame)
     peak16 = np.maximum(frame["accelerator.peak_bf16_flops"], 1.0)
     made = {
         "memory_bytes": frame["accelerator.memory_bytes"],
@@ -93,10 +107,28 @@ def _columns(frame: Frame, j: int, precision: str, catalog: Catalog) -> dict[str
         "power_density": _limit_w(frame, peak16) / peak16,
         "domain": np.maximum(frame["accelerator.scaleup_domain"], 1.0),
         "scaleup_bytes_s": frame["accelerator.scaleup_bandwidth_bytes_s"],
-        "network_bytes_s": _network_bytes_s(frame),
+        "network_bytes_s": network,
         "latency_s": frame["fabric.latency_s"],
+        "node": np.maximum(frame["server.gpus"], 1.0),
+        "bridge_bytes_s": np.maximum(network, BRIDGE_BYTES_S),
+        **_host(frame),
     }
     return {f.name: np.asarray(made[f.name], dtype=np.float64) for f in fields(Machines)}
+
+
+HOST_LINK_SHARE = 0.8
+"""Share of its bare rate that the link to the host reaches: 25 of 31.5 GB/s over PCIe 4.0 x16."""
+
+
+def _host(frame: Frame) -> dict[str, Floats]:
+    """What an accelerator has of the host: its link, and its share of the main memory and of the bandwidth of that."""
+    gpus = np.maximum(frame["server.gpus"], 1.0)
+    given = {
+        "host_link_bytes_s": HOST_LINK_SHARE * frame.get("accelerator.host_link_bytes_s", 0.0),
+        "host_bandwidth_bytes_s": frame.get("server.host_bandwidth_bytes_s", 0.0) / gpus,
+        "host_memory_bytes": frame.get("server.memory_bytes", 0.0) / gpus,
+    }
+    return {name: np.where(value > 0, value, USUAL_HOST[name]) for name, value in given.items()}
 
 
 def _limit_w(frame: Frame, peak16: Floats) -> Floats:

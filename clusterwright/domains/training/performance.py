@@ -23,6 +23,7 @@ __all__ = [
     "memory_fraction",
     "mfu",
     "moe_step_time_s",
+    "offload_s",
     "rate_bound_s",
     "run_flop",
     "scaling_efficiency",
@@ -35,10 +36,12 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-SPREAD_DENSE = round(math.expm1(CALIBRATION.spread["dense"]), 3)
-"""80 % of the published dense runs lie within this share of the law, whole families left out of the fit in turn and
-counted alike (docs/reference/accuracy.md)."""
-SPREAD_MOE = round(math.expm1(CALIBRATION.spread["moe"]), 3)
+_SOFTWARE = CALIBRATION.spread["software"]
+"""A design fixes no release of the software, and names a framework or not."""
+SPREAD_DENSE = round(math.expm1(math.hypot(CALIBRATION.spread["dense"], _SOFTWARE)), 3)
+"""About 80 % of the published dense runs lie within this share of the law, whole families left out of the fit in turn
+and counted alike (docs/reference/accuracy.md)."""
+SPREAD_MOE = round(math.expm1(math.hypot(CALIBRATION.spread["moe"], _SOFTWARE)), 3)
 """The same of published mixtures of experts."""
 
 _ROOFLINE = "roofline of the chosen plan (docs/concepts/training.md)"
@@ -80,6 +83,25 @@ def rate_bound_s(volume: Floats, rate: Floats) -> Floats:
 def communication_s(volume: Floats, rate: Floats, exposed: Floats) -> Floats:
     """Exposed seconds of one kind of communication."""
     return volume / rate * exposed
+
+
+@law(
+    "training.offload",
+    formula="max(30 B x parameters / (0.5 x host memory bandwidth), bytes over the link / its rate) "
+    "+ transfers that computing does not hide",
+    unit="s",
+    source="CPU-Adam at 0.46 to 0.53 of the memory bandwidth (Ren 2021, ZeRO-Offload, arXiv:2101.06840, table 4)",
+    valid="Adam on the host's processors, no step delayed; 1B to 10B parameters a host were measured",
+)
+def offload_s(update: Floats, transfer: Floats, shown: Floats) -> Floats:
+    """Exposed seconds of what lies in the memory of the host.
+
+    Args:
+        update: of the optimizer, on the host.
+        transfer: of gradients and weights beside it.
+        shown: of transfers behind computing, as far as they are longer than it.
+    """
+    return np.maximum(update, transfer) + shown
 
 
 def _sum(parts: list[Floats]) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
@@ -54,9 +55,9 @@ class Physics:
     depth: float = 150.0
     wave: float = 1.5e6
     sustained: float = 0.15
-    attention: float = 0.48
+    attention: float = 0.44
     attention_depth: float = 300.0
-    first_attention: float = 0.80
+    first_attention: float = 0.60
     portable_attention: float = 0.60
     memory: float = 0.60
     kernel_s: float = 8e-6
@@ -67,7 +68,7 @@ class Physics:
     ep_overlapped: float = 0.45
     pp_exposed: float = 0.30
     tp_exposed: float = 0.60
-    dp_exposed: float = 0.10
+    dp_exposed: float = 0.20
     natural: float = 1.12
     overhead: float = 0.005
 
@@ -83,9 +84,10 @@ class Calibration:
     Attributes:
         physics: the constants.
         factors: step time of a framework relative to the mean one, by its name.
-        spread: half-width of the 80 % interval, as a logarithm, by kind of model: families that a fit has not seen.
+        spread: half-width of the 80 % interval, as a logarithm, of families that a fit has not seen, by kind of model
+            (``dense``, ``moe``); what unseen software (``software``) and an unseen part (``gpu``) add, as squares.
         apart: for each family of runs the constants and factors fitted without it.
-        facts: of the fit: date, rows, errors.
+        facts: of the fit: date, rows, errors; ``gpus`` and ``releases`` that its runs were on.
     """
 
     physics: Physics
@@ -107,12 +109,14 @@ class Calibration:
             "physics": asdict(self.physics),
             "factors": dict(self.factors),
             "apart": {
-                name: {"physics": asdict(c.physics), "factors": dict(c.factors)} for name, c in self.apart.items()
+                name: {"physics": asdict(c.physics), "factors": dict(c.factors), **c.facts}
+                for name, c in self.apart.items()
             },
         }
 
 
 SCHEMA = "clusterwright/training-calibration/1"
+_SEEN = ("gpus", "releases")
 _OWN_KEYS = ("schema", "spread", "physics", "factors", "apart")
 
 
@@ -120,19 +124,29 @@ def calibration_of(document: Mapping[str, Any]) -> Calibration:
     """A calibration from its JSON form; constants that it does not name stay as expected.
 
     Raises:
-        KeyError: it names a constant that the law does not have.
+        KeyError: it names a constant that the law does not have, or holds none at all.
+        ValueError: a value is no positive number.
+        TypeError, AttributeError: it has another form.
     """
-    spread = {str(k): float(v) for k, v in document.get("spread", {}).items()}
+    spread = _floats(document.get("spread", {}))
     apart = {
-        str(name): Calibration(_physics(c["physics"]), _floats(c.get("factors", {})), spread, {}, {})
+        str(name): Calibration(
+            _physics(c["physics"]), _floats(c.get("factors", {})), spread, {}, {k: c[k] for k in _SEEN if k in c}
+        )
         for name, c in document.get("apart", {}).items()
     }
+    if "physics" not in document:
+        raise KeyError("it has no 'physics'")
     facts = {k: v for k, v in document.items() if k not in _OWN_KEYS}
     return Calibration(_physics(document["physics"]), _floats(document.get("factors", {})), spread, apart, facts)
 
 
 def _floats(table: Mapping[str, Any]) -> dict[str, float]:
-    return {str(k): float(v) for k, v in table.items()}
+    found = {str(k): float(v) for k, v in table.items()}
+    wrong = [name for name, value in found.items() if not (math.isfinite(value) and value > 0)]
+    if wrong:
+        raise ValueError(f"not a positive number: {', '.join(wrong)}")
+    return found
 
 
 def _physics(table: Mapping[str, Any]) -> Physics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,9 @@ from clusterwright.domains.training.memory import (
     WEIGHT_BYTES,
     memory_of,
 )
+from clusterwright.domains.training.offload import link_bytes
 from clusterwright.domains.training.options import Job
-from clusterwright.domains.training.physics import PHYSICS
-from clusterwright.domains.training.plans import FULL, Runs
+from clusterwright.domains.training.plans import FULL
 from clusterwright.domains.training.step import Step, step_of
 from clusterwright.domains.training.traffic import Flow
 
@@ -54,6 +54,7 @@ def put_model(frame: Frame, at: str, job: Job, tokens: float, origin: dict[str, 
     frame.give(f"{at}.parameters", shape.parameters, origin["model"], count=True)
     frame.give(f"{at}.matmul_parameters", shape.matmul_parameters, origin["model"], count=True)
     attention = 3.0 * shape.layers * shape.attention_flop(job.sequence) / job.sequence
+    attention = attention + 3.0 * shape.state_layers * shape.scan_flop
     frame.give(f"{at}.attention_flop_per_token", attention, origin["model"])
     frame.give(f"{at}.tokens", tokens, origin["tokens"], count=True)
     frame.derive(
@@ -82,7 +83,8 @@ class Record:
 
     def __init__(self, frame: Frame, at: str, job: Job, fleet: Fleet, kept: Chosen) -> None:
         self.frame, self.at, self.job, self.fleet, self.kept = frame, at, job, fleet, kept
-        self.step, self.traffic = step_of(Runs(job.shape, job.sequence, kept.plans, fleet.machines))
+        self.factor = float(job.software.factor)
+        self.step, self.traffic = step_of(job.runs(kept.plans, fleet.machines))
 
     def put_plan(self) -> None:
         """The dimensions of the kept plan, its memory, and the volumes, rates and parts of its step."""
@@ -132,7 +134,7 @@ class Record:
         need = memory_of(self.job.shape, self.kept.plans, self.job.sequence)
         origin = Provenance("law", law="training.memory", note="of the kept plan, on its fullest rank")
         self._give("memory.state_bytes", need.state_bytes, origin)
-        self._give("memory.activation_bytes", need.activation_bytes, origin)
+        self._give("memory.activation_bytes", need.activation_bytes + need.buffer_bytes, origin)
         why = f"driver context, communication buffers, workspace; a plan may fill {USABLE_FRACTION:.0%} of the memory"
         self.frame.give(f"{at}.memory.reserve_bytes", RESERVE_BYTES, assumed(why), low=2e9, high=6e9)
         self.frame.derive(
@@ -148,7 +150,8 @@ class Record:
     def _put_step(self) -> None:
         """Volumes and rates, and from them by law the parts of the step."""
         self._put_products()
-        bandwidth = PHYSICS.memory * self.fleet.machines.memory_bandwidth_bytes_s
+        reached = self.job.physics.memory / self.factor
+        bandwidth = reached * self.fleet.machines.memory_bandwidth_bytes_s
         inputs = {"bandwidth": "accelerator.memory_bandwidth_bytes_s", "micro_batch": f"{self.at}.micro_batch"}
         for name, seconds in (("memory_bound", self.step.memory_bound_s), ("optimizer", self.step.optimizer_s)):
             origin = Provenance("law", law="compute.memory_bound", inputs=inputs, note="bytes moved a GPU and step")
@@ -158,10 +161,33 @@ class Record:
         ranks = {"pp": f"{self.at}.pp", "interleave": f"{self.at}.interleave", "count": f"{self.at}.micro_batches"}
         known = Provenance("law", law="training.step_time", inputs=ranks, note="filling, draining, uneven stages")
         self._give("step.pp_bubble_s", self.step.pp_bubble_s, known)
-        note = f"stragglers and synchronisation: {PHYSICS.overhead:.1%} of the step at each doubling of the GPUs"
+        self._put_offload()
+        note = (
+            f"stragglers and synchronisation: {self.job.physics.overhead:.1%} of the step at each doubling of the GPUs"
+        )
         self._give("step.other_s", self.step.other_s, assumed(note))
         law = laws.moe_step_time_s if self.job.shape.moe_layers else laws.step_time_s
-        self.frame.derive(f"{self.at}.step_time_s", law, parts=[f"{self.at}.step.{f.name}" for f in fields(Step)])
+        note = ""
+        if self.job.spread is not None:
+            law, note = replace(law, spread=self.job.spread), f"interval of the calibration: {self.job.spread:.1%}"
+        parts = [f"{self.at}.step.{f.name}" for f in fields(Step)]
+        self.frame.derive(f"{self.at}.step_time_s", law, note=note, parts=parts)
+
+    def _put_offload(self) -> None:
+        """Traffic to the memory of the host, what lies there, and what of it shows in the step."""
+        plans, machines = self.kept.plans, self.fleet.machines
+        inputs = {"link": "accelerator.host_link_bytes_s", "bandwidth": "server.host_bandwidth_bytes_s"}
+        known = {name: path for name, path in inputs.items() if path in self.frame}
+        note = "update on the host, and traffic over its link that computing does not hide"
+        origin = Provenance("law", law="training.offload", inputs=known, note=note)
+        self._give("step.offload_s", self.step.offload_s, origin)
+        if not np.any(plans.offload):
+            return
+        out, back = link_bytes(self.job.runs(plans, machines))
+        self._give("traffic.to_host_bytes", out, origin)
+        self._give("traffic.from_host_bytes", back, origin)
+        held = memory_of(self.job.shape, plans, self.job.sequence).host_bytes
+        self._give("host_bytes", held, Provenance("law", law="training.offload", note="in the main memory, a GPU"))
 
     def _put_products(self) -> None:
         shape, plans, step = self.job.shape, self.kept.plans, self.step
@@ -170,6 +196,7 @@ class Record:
         head = shape.vocabulary * shape.hidden
         products = 2.0 * tokens * ((3.0 + again) * (shape.matmul_parameters - head) + 3.0 * head)
         pairs = shape.layers * shape.attention_flop(self.job.sequence) / self.job.sequence
+        pairs = pairs + shape.state_layers * shape.scan_flop
         attention = tokens * (3.5 + again) * pairs
         inputs = {"peak": f"{self.at}.product_flops"}
         inputs |= {d: f"{self.at}.{d}" for d in ("tp", "micro_batch", "recompute")}
@@ -198,7 +225,9 @@ class Record:
         origin = Provenance("law", law="training.communication", inputs=inputs, note=note)
         self._give(f"traffic.{name}_bytes", flow.volume_bytes, origin)
         self._give(f"traffic.{name}_bytes_s", np.where(talks, np.maximum(flow.volume_bytes / wire, 1.0), 1.0), origin)
-        self._give(f"traffic.{name}_exposed_fraction", np.where(talks, flow.exposed_s / wire, 0.0), origin)
+        self._give(
+            f"traffic.{name}_exposed_fraction", np.where(talks, self.factor * flow.exposed_s / wire, 0.0), origin
+        )
         self.frame.derive(
             f"{at}.step.{name}_s",
             laws.communication_s,

@@ -9,7 +9,6 @@ import numpy as np
 from clusterwright.cluster import Frame
 from clusterwright.domains.compute import matmul_bytes, matmul_flop, matmul_s
 from clusterwright.domains.training.options import Job
-from clusterwright.domains.training.physics import PHYSICS
 from clusterwright.domains.training.plans import Machines
 from clusterwright.domains.training.shape import Product
 
@@ -35,7 +34,7 @@ def roofline_of(job: Job, frame: Frame, at: str, machines: Machines) -> dict[str
         rows = float(tokens * shape.active_experts * cut / tp / max(float(shape.experts) / ep, 1.0))
         named.append(("expert", shape.expert, rows, cut))
     points = [
-        _point(f"{name} {i + 1}" if len(products) > 1 else name, product, rows, ranks, machines)
+        _point(f"{name} {i + 1}" if len(products) > 1 else name, product, rows, ranks, machines, job.physics.matmul)
         for name, products, rows, ranks in named
         for i, product in enumerate(products)
     ]
@@ -49,7 +48,7 @@ def roofline_of(job: Job, frame: Frame, at: str, machines: Machines) -> dict[str
     }
 
 
-def _point(name: str, product: Product, rows: float, ranks: float, machines: Machines) -> dict[str, Any]:
+def _point(name: str, product: Product, rows: float, ranks: float, machines: Machines, share: float) -> dict[str, Any]:
     inner = product.inner / (ranks if product.cut == "inner" else 1.0)
     columns = product.columns / (ranks if product.cut == "columns" else 1.0)
     m, k, n, width = np.array(rows), np.array(inner), np.array(columns), machines.bytes_per_element[0]
@@ -63,4 +62,4 @@ def _point(name: str, product: Product, rows: float, ranks: float, machines: Mac
     )
     flop = matmul_flop(m, k, n)
     intensity = float(flop / matmul_bytes(m, k, n, width))
-    return {"name": name, "flop_per_byte": intensity, "flops": float(flop / seconds) * PHYSICS.matmul}
+    return {"name": name, "flop_per_byte": intensity, "flops": float(flop / seconds) * share}

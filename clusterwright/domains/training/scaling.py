@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clusterwright.domains.training.choice import choose, rank
 from clusterwright.domains.training.machine import Fleet
 from clusterwright.domains.training.options import Asked, Job
-from clusterwright.domains.training.plans import Machines, Runs
+from clusterwright.domains.training.plans import Machines
 from clusterwright.domains.training.record import Scale
 from clusterwright.domains.training.step import step_of
 
@@ -34,6 +34,7 @@ def scale_of(job: Job, fleet: Fleet, own: Scale, asked: Asked, recompute: str) -
         asked: dimensions that are fixed; data parallelism is freed.
         recompute: as asked.
     """
+    asked = replace(asked, dp=None, offload="none" if asked.offload == "auto" else asked.offload)
     columns = np.stack([getattr(fleet.machines, f.name) for f in fields(Machines)])
     unique, index = np.unique(columns, axis=1, return_inverse=True)
     index = index.reshape(-1)
@@ -46,7 +47,7 @@ def scale_of(job: Job, fleet: Fleet, own: Scale, asked: Asked, recompute: str) -
     pending = np.flatnonzero(most > count)
     while len(pending):
         tried = np.zeros(len(machines))
-        tried[pending] = _speeds(job, machines.take(pending), count, replace(asked, dp=None), recompute)
+        tried[pending] = _speeds(job, machines.take(pending), count, asked, recompute)
         fitting += (tried > 0) | (fitting > 0)
         better = (tried[index] > speed) & (count < fleet.gpus)
         gpus[better], speed[better] = count, tried[index][better]
@@ -59,5 +60,5 @@ def _speeds(job: Job, machines: Machines, count: int, asked: Asked, recompute: s
     """Tokens a second and GPU on ``count`` GPUs of each machine; 0 where the job does not fit."""
     counts = np.full(len(machines), float(count))
     kept = choose(rank(job, machines, counts, asked, recompute), len(machines))
-    step, _ = step_of(Runs(job.shape, job.sequence, kept.plans, machines))
+    step, _ = step_of(job.runs(kept.plans, machines))
     return np.where(kept.fits, kept.plans.batch * job.sequence / step.total_s / count, 0.0)

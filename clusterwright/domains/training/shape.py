@@ -22,6 +22,9 @@ __all__ = ["ModelShape", "Number", "Product", "shape_of", "stacked_shapes"]
 Number = float | NDArray[np.float64]
 """One model's figure, or one a row where several models stand side by side (:func:`stacked_shapes`)."""
 
+SCAN_CHUNK = 128.0
+"""Tokens that a state-space scan works on at a time (Mamba 2 kernels)."""
+
 Cut = Literal["columns", "inner", "none"]
 
 
@@ -73,6 +76,13 @@ class ModelShape:
         biased: 1 where the experts' products have biases, else 0.
         window: tokens that a windowed layer looks back; 0 without.
         window_share: share of the layers that are windowed.
+        mixing: products of a state-space block, which stands in place of attention in ``state_layers``.
+        state_layers: layers with such a block.
+        state_width: elements a token inside the block.
+        state_size: state elements of each of them.
+        state_maps: input and output map elements a token (twice groups x state size).
+        bare_layers: layers without a feed-forward part.
+        latent_width: width that tokens are projected to before routed experts; 0 where they are not.
     """
 
     layers: Number
@@ -98,17 +108,35 @@ class ModelShape:
     biased: Number = 0.0
     window: Number = 0.0
     window_share: Number = 0.0
+    mixing: tuple[Product, ...] = ()
+    state_layers: Number = 0.0
+    state_width: Number = 0.0
+    state_size: Number = 0.0
+    state_maps: Number = 0.0
+    bare_layers: Number = 0.0
+    latent_width: Number = 0.0
+
+    @property
+    def routed_width(self) -> Number:
+        """Elements a token as experts take and give it."""
+        return np.where(np.asarray(self.latent_width) > 0, self.latent_width, self.hidden)
+
+    @property
+    def attention_layers(self) -> Number:
+        """Layers with attention."""
+        return self.layers - self.state_layers
 
     @property
     def dense_layers(self) -> Number:
-        """Layers without experts."""
-        return self.layers - self.moe_layers
+        """Layers with a feed-forward part without experts."""
+        return self.layers - self.moe_layers - self.bare_layers
 
     @property
     def common_parameters(self) -> Number:
         """Weights of all layers that every token passes (norms and biases, below 0.1 %, are left out)."""
         dense = self.dense_layers * _weights(self.feed_forward)
-        return self.layers * _weights(self.attention) + dense + self.moe_layers * _weights(self.shared)
+        mixing = self.attention_layers * _weights(self.attention) + self.state_layers * _weights(self.mixing)
+        return mixing + dense + self.moe_layers * _weights(self.shared)
 
     @property
     def expert_parameters(self) -> Number:
@@ -135,12 +163,22 @@ class ModelShape:
 
     def attention_flop(self, sequence: Number) -> Number:
         """Forward operations of attention in the mean layer, one sequence: 2 per pair and element of q and v."""
-        return 2.0 * self.attended_pairs(sequence) * (self.query_width + self.value_width)
+        whole = 2.0 * self.attended_pairs(sequence) * (self.query_width + self.value_width)
+        return whole * self.attention_layers / self.layers
+
+    @property
+    def scan_flop(self) -> Number:
+        """Forward operations a token of one state-space block beside its products (Dao and Gu 2024, section 6).
+
+        In chunks of Q: scores of the maps 2 Q a map element, their product with the inputs 2 Q an element, and states
+        made and read 4 N an element.
+        """
+        return SCAN_CHUNK * self.state_maps + (2.0 * SCAN_CHUNK + 4.0 * self.state_size) * self.state_width
 
     def flop_per_token(self, sequence: Number) -> Number:
         """Model operations of training one token: 6 a matmul weight, and causal attention forward and backward."""
         attention = 3.0 * self.layers * self.attention_flop(sequence) / sequence
-        return 6.0 * self.matmul_parameters + attention
+        return 6.0 * self.matmul_parameters + attention + 3.0 * self.state_layers * self.scan_flop
 
 
 def _weights(products: tuple[Product, ...]) -> Number:
@@ -173,6 +211,23 @@ def _attention(model: ModelArchitecture) -> tuple[tuple[Product, ...], float, fl
     return (*ask, *keep, Product(value, hidden, "inner")), query, value, query + value
 
 
+def _mixing(model: ModelArchitecture) -> tuple[Product, ...]:
+    """Products of a state-space block: in (gate, inputs, maps, a step a head) and out."""
+    if not model.state_layers:
+        return ()
+    width = float(model.state_width)
+    into = 2.0 * width + 2.0 * model.state_groups * model.state_size + model.state_heads
+    return Product(float(model.hidden), into, "columns"), Product(width, float(model.hidden), "inner")
+
+
+def _latent(model: ModelArchitecture) -> tuple[Product, ...]:
+    """Projections of a token to the width of the experts and back."""
+    if not model.expert_latent:
+        return ()
+    hidden, latent = float(model.hidden), float(model.expert_latent)
+    return Product(hidden, latent, "none"), Product(latent, hidden, "none")
+
+
 @lru_cache(maxsize=256)
 def shape_of(model: ModelArchitecture) -> ModelShape:
     """The shape of a catalogue architecture."""
@@ -189,8 +244,10 @@ def shape_of(model: ModelArchitecture) -> ModelShape:
         embedding_parameters=float(model.embedding_parameters + model.head_parameters),
         attention=attention,
         feed_forward=_mlp(float(model.hidden), float(model.ffn_hidden), model.gated_mlp),
-        shared=router + _mlp(float(model.hidden), shared_width, model.gated_mlp),
-        expert=_mlp(float(model.hidden), float(model.expert_ffn_hidden), model.gated_mlp) if moe else (),
+        shared=router + _latent(model) + _mlp(float(model.hidden), shared_width, model.gated_mlp),
+        expert=_mlp(float(model.expert_latent or model.hidden), float(model.expert_ffn_hidden), model.gated_mlp)
+        if moe
+        else (),
         experts=float(model.experts),
         active_experts=float(model.top_k),
         query_width=query,
@@ -203,7 +260,14 @@ def shape_of(model: ModelArchitecture) -> ModelShape:
         head_width=float(model.qk_nope_head_dim + model.qk_rope_head_dim if model.is_latent else model.head_dim),
         biased=float(moe > 0 and model.biases == "all"),
         window=float(model.window),
-        window_share=model.window_layers / model.layers,
+        window_share=model.window_layers / max(model.layers - model.state_layers, 1),
+        mixing=_mixing(model),
+        state_layers=float(model.state_layers),
+        state_width=float(model.state_width),
+        state_size=float(model.state_size),
+        state_maps=2.0 * model.state_groups * model.state_size,
+        bare_layers=float(model.bare_layers),
+        latent_width=float(model.expert_latent) if moe else 0.0,
     )
 
 

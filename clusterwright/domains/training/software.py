@@ -30,6 +30,10 @@ class Software:
         dp_overlap: 1 where gradients are reduced behind the backward pass.
         natural_routing: 1 where routers choose freely, 0 where a benchmark forces balance.
         frozen_weights: 1 where only small adapters are trained: no gradients of the weights, none to reduce.
+        half_gradients: 1 where gradients are added up and reduced in two bytes, 0 where in four.
+        frees_outputs: 1 where a pipeline stage frees what it has sent on, 0 where it keeps it until the backward pass.
+        separate_casts: 1 where operands are measured and cast to 8 bits by kernels of their own, 0 where what makes an
+            element casts it.
         row_scaled: 1 where 8-bit operands are scaled by rows in kernels of their own.
     """
 
@@ -44,7 +48,10 @@ class Software:
     tp_overlap: Number = 1.0
     dp_overlap: Number = 1.0
     natural_routing: Number = 0.0
+    frees_outputs: Number = 1.0
+    separate_casts: Number = 0.0
     row_scaled: Number = 0.0
+    half_gradients: Number = 0.0
     frozen_weights: Number = 0.0
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Self:

@@ -6,12 +6,13 @@ from typing import Any
 
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, chosen, from_spec
-from clusterwright.domains.training.choice import BATCH_TOLERANCE, rank
+from clusterwright.domains.training.choice import rank
 from clusterwright.domains.training.contest import PART_NAMES, contest
 from clusterwright.domains.training.findings import FINDINGS
-from clusterwright.domains.training.job import asked_of, job_of, places_of
+from clusterwright.domains.training.job import asked_of, calibration_for, factor_of, job_of, places_of
 from clusterwright.domains.training.machine import fleet_of
 from clusterwright.domains.training.memory import USABLE_FRACTION
+from clusterwright.domains.training.options import BATCH_TOLERANCE, Asked
 from clusterwright.domains.training.plans import RECOMPUTE
 from clusterwright.domains.training.roofs import roofline_of
 from clusterwright.spec import Spec, Train
@@ -25,6 +26,7 @@ SHARES = {
     "memory bandwidth": ("memory_bound_s", "optimizer_s"),
     "network": ("tp_s", "pp_s", "cp_s", "ep_s", "dp_s"),
     "pipeline bubble": ("pp_bubble_s",),
+    "offloading": ("offload_s",),
     "stragglers": ("other_s",),
 }
 """Parts of the step by what limits them."""
@@ -41,31 +43,67 @@ def tell(cluster: Cluster, spec: Spec, j: int, catalog: Catalog) -> None:
     """
     train, at, frame = spec.workloads[j].train, f"training[{j}]", cluster.frame
     assert train is not None  # noqa: S101  # the caller has looked
-    job = job_of(train)
+    calibration = calibration_for(spec)
+    job = job_of(train, calibration)
+    if spec.calibration is not None:
+        frame.choose(f"{at}.calibration", spec.calibration, from_spec(str(spec.place("calibration"))))
+    if train.framework is not None and factor_of(calibration, train.framework) is None:
+        known = f"{', '.join(calibration.factors)} have one; the mean is taken"
+        place = str(spec.place(f"workloads[{j}].train.framework"))
+        cluster.say(FINDINGS["TRAINING-FRAMEWORK-UNSEEN"].at(place, f"{train.framework} has no factor", known))
     fleet = fleet_of(frame, j, train.precision, frame[f"{at}.available_gpus"], catalog)
     recompute = RECOMPUTE[int(cluster.value(f"{at}.recompute"))]
-    frame.choose(f"{at}.model", train.model, from_spec(str(spec.place(f"workloads[{j}].train.model"))))
-    frame.choose(f"{at}.plan", _in_words(cluster, at, recompute), chosen("the fastest legal plan that fits the memory"))
-    frame.choose(f"{at}.recomputation", recompute, chosen("the least that fits the memory"))
-    _add_row(cluster, spec, j, train)
     level = train.plan.recompute if train.plan else "auto"
     ranked = rank(job, fleet.machines, fleet.gpus, asked_of(train), level)
     plans = cluster.answers.setdefault("plans", [])
     plans.extend([] for _ in range(j + 1 - len(plans)))
     plans[j] = contest(job, ranked, fleet.machines)
+    kept = plans[j][0] if plans[j] else _PLAIN
+    frame.choose(f"{at}.model", train.model, from_spec(str(spec.place(f"workloads[{j}].train.model"))))
+    said = _in_words(cluster, at, recompute, kept)
+    frame.choose(f"{at}.plan", said, chosen("the fastest legal plan that fits the memory"))
+    frame.choose(f"{at}.recomputation", recompute, chosen("the least that fits the memory"))
+    for name, why in _CHOICES.items():
+        asked = spec.given(f"workloads[{j}].train.plan.{name}")
+        origin = from_spec(str(spec.place(f"workloads[{j}].train.plan.{name}"))) if asked else chosen(why)
+        frame.choose(f"{at}.{name}", kept[name], origin)
+    _add_row(cluster, spec, j, train)
     cluster.answers.setdefault("roofline", {})[at] = roofline_of(job, frame, at, fleet.machines)
     cluster.answers.setdefault("bottleneck", {})[at] = _bottleneck(cluster, at)
     _find(cluster, spec, j, legal=bool(len(ranked.owner)))
 
 
-def _in_words(cluster: Cluster, at: str, recompute: str) -> str:
+_PLAIN = {"schedule": "none", "sharding": "zero-1", "offload": "none"}
+"""What a plan has of choices where no legal one was found."""
+_CHOICES = {
+    "schedule": "1F1B, interleaved where that is faster",
+    "sharding": "optimizer state is shared out",
+    "offload": "nothing, unless no plan fits without",
+}
+"""Choices of a plan in words, and why one is taken where nobody asked."""
+
+
+def _in_words(cluster: Cluster, at: str, recompute: str, kept: dict[str, Any]) -> str:
     degrees = {d: cluster.value(f"{at}.{d}") for d in ("tp", "pp", "cp", "ep", "dp")}
     parts = [f"{name} {degree:.0f}" for name, degree in degrees.items() if name != "ep"]
     experts = f", ep {degrees['ep']:.0f} across them" if degrees["ep"] > 1 else ""
     micro, count = cluster.value(f"{at}.micro_batch"), cluster.value(f"{at}.micro_batches")
     chunks = cluster.value(f"{at}.interleave")
     inter = f", {chunks:.0f} chunks a stage" if chunks > 1 else ""
-    return f"{' x '.join(parts)}{experts}, {count:.0f} micro-batches of {micro:.0f}{inter}, recompute {recompute}"
+    made = f"{' x '.join(parts)}{experts}, {count:.0f} micro-batches of {micro:.0f}{inter}, recompute {recompute}"
+    zero = ", zero-bubble" if kept["schedule"] == "zero-bubble" else ""
+    group = f" in groups of {kept['shard_group']}" if "shard_group" in kept else ""
+    shared = f", {kept['sharding']}{group}" if kept["sharding"] != _PLAIN["sharding"] else ""
+    moved = f", {_OFFLOADED[kept['offload']]}" if kept["offload"] != "none" else ""
+    return made + zero + shared + moved
+
+
+_OFFLOADED = {
+    "optimizer": "optimizer state on the host",
+    "activations": "activations on the host",
+    "both": "optimizer state and activations on the host",
+}
+"""What is offloaded, in words."""
 
 
 def _add_row(cluster: Cluster, spec: Spec, j: int, train: Train) -> None:
@@ -95,13 +133,11 @@ def _find(cluster: Cluster, spec: Spec, j: int, *, legal: bool) -> None:
     at, places, train = f"training[{j}]", places_of(spec, j), spec.workloads[j].train
     assert train is not None  # noqa: S101  # the caller has looked
     if not legal:
-        _find_illegal(cluster, at, places["plan"], asked_of(train).fixed())
+        _find_illegal(cluster, at, places["plan"], asked_of(train).said())
     elif not cluster.value(f"{at}.fits"):
-        need, has = cluster.value(f"{at}.memory_bytes") / 1e9, cluster.value("accelerator.memory_bytes") / 1e9
-        room = f"{USABLE_FRACTION * has:.0f} of {has:.0f} GB can be filled"
-        hint = "more GPUs, GPUs with more memory, or a shorter sequence"
-        message = f"the least that a plan needs is {need:.0f} GB a GPU; {room}"
-        cluster.say(FINDINGS["TRAINING-DOES-NOT-FIT"].at(f"{at}.memory_bytes", message, hint))
+        _find_misfit(cluster, at, asked_of(train))
+    elif asked_of(train).offload == "auto" and cluster.frame.text(f"{at}.offload") != "none":
+        _find_offloaded(cluster, at)
     _find_batch(cluster, at, train, places["global_batch"])
     _find_waste(cluster, at)
     if train.architecture.moe_layers:
@@ -111,12 +147,39 @@ def _find(cluster: Cluster, spec: Spec, j: int, *, legal: bool) -> None:
         cluster.say(FINDINGS["TRAINING-ROUTING"].at(f"{at}.step_time_s", message, hint))
 
 
+def _find_misfit(cluster: Cluster, at: str, asked: Asked) -> None:
+    """What the leanest plan needs, and what would fit."""
+    need, has = cluster.value(f"{at}.memory_bytes") / 1e9, cluster.value("accelerator.memory_bytes") / 1e9
+    room = f"{USABLE_FRACTION * has:.0f} of {has:.0f} GB can be filled"
+    fixed = asked.said()
+    least = f"with {fixed} the least" if fixed else "the least"
+    hint = "more GPUs, GPUs with more memory, or a shorter sequence"
+    if asked.offload not in ("auto", "both"):
+        hint += "; or 'offload: auto', which also tries the memory of the host"
+    if asked.fixed():
+        hint += "; or fewer fixed dimensions"
+    message = f"{least} that a plan needs is {need:.0f} GB a GPU, on {cluster.value(f'{at}.gpus'):,.0f}; {room}"
+    cluster.say(FINDINGS["TRAINING-DOES-NOT-FIT"].at(f"{at}.memory_bytes", message, hint))
+
+
+def _find_offloaded(cluster: Cluster, at: str) -> None:
+    """Nothing fits without the memory of the host."""
+    moved, host = cluster.frame.text(f"{at}.offload"), cluster.value(f"{at}.host_bytes") / 1e9
+    what = {"both": "optimizer state and activations", "optimizer": "optimizer state"}.get(moved, moved)
+    share = cluster.value(f"{at}.step.offload_s") / cluster.value(f"{at}.step_time_s")
+    message = (
+        f"nothing fits without {what} in the memory of the host, {host:.0f} GB a GPU; {share:.0%} of a step goes there"
+    )
+    hint = "more GPUs fit without; 'offload: none' in the plan refuses it"
+    cluster.say(FINDINGS["TRAINING-OFFLOADED"].at(f"{at}.offload", message, hint))
+
+
 def _find_waste(cluster: Cluster, at: str) -> None:
     """Idle GPUs, and GPUs that are busy with little."""
     given, used = cluster.value(f"{at}.available_gpus"), cluster.value(f"{at}.gpus")
     if used < given:
         message = f"the plan uses {used:,.0f} of {given:,.0f} GPUs; {given - used:,.0f} stay idle"
-        hint = "a larger global batch, or a GPU count that is 8 times a power of two"
+        hint = f"no plan is faster on more: give the job {used:,.0f} GPUs, or a larger global batch"
         cluster.say(FINDINGS["TRAINING-GPUS-IDLE"].at(f"{at}.gpus", message, hint))
     mfu = cluster.value(f"{at}.mfu")
     if mfu < LOW_MFU and cluster.value(f"{at}.fits"):
@@ -125,13 +188,12 @@ def _find_waste(cluster: Cluster, at: str) -> None:
         cluster.say(FINDINGS["TRAINING-LOW-UTILISATION"].at(f"{at}.mfu", message, hint))
 
 
-def _find_illegal(cluster: Cluster, at: str, place: str, fixed: dict[str, int]) -> None:
+def _find_illegal(cluster: Cluster, at: str, place: str, wished: str) -> None:
     given = cluster.value(f"{at}.available_gpus")
-    if not fixed:
+    if not wished:
         message = f"no plan of this model is legal on {given:,.0f} GPUs"
         cluster.say(FINDINGS["TRAINING-NO-PLAN"].at(f"{at}.gpus", message, "use more GPUs"))
         return
-    wished = ", ".join(f"{name} {value}" for name, value in fixed.items())
     nearest = cluster.frame.text(f"{at}.plan")
     message = f"{wished} is no legal plan of this model on {given:,.0f} GPUs"
     cluster.say(FINDINGS["TRAINING-PLAN-INCONSISTENT"].at(place, message, f"nearest: {nearest}"))

@@ -62,12 +62,15 @@ class _Group:
 
     ranks: Floats
     inside: Floats
+    outside_bytes_s: Floats
     runs: Runs
 
     @classmethod
     def of(cls, ranks: Floats, stride: Floats, runs: Runs) -> _Group:
-        """``ranks`` that are ``stride`` ranks apart, numbered so that near ones share a domain."""
-        return cls(ranks, np.clip(runs.machines.domain // stride, 1.0, ranks), runs)
+        """``ranks`` that are ``stride`` ranks apart, numbered so that near ones share a domain, and then a server."""
+        machines = runs.machines
+        outside = np.where(ranks * stride <= machines.node, machines.bridge_bytes_s, machines.network_bytes_s)
+        return cls(ranks, np.clip(machines.domain // stride, 1.0, ranks), outside, runs)
 
     def all_reduce_s(self, payload: Floats) -> Floats:
         """Seconds of one all-reduce while the machine computes."""
@@ -89,7 +92,7 @@ class _Group:
             outside: bytes that it sends to other domains.
         """
         machines, reached = self.runs.machines, self.runs.physics.all_to_all
-        links = reached * machines.scaleup_bytes_s, reached * machines.network_bytes_s, machines.latency_s
+        links = reached * machines.scaleup_bytes_s, reached * self.outside_bytes_s, machines.latency_s
         whole = inside / np.maximum(1.0 - 1.0 / self.inside, 0.5)
         near = np.asarray(all_to_all_s(whole, self.inside, self.inside, *links, nic_efficiency=1.0))
         far = np.asarray(send_s(outside, links[1], links[2] * np.maximum(self.ranks - self.inside, 1.0) / 8.0, 1.0))
@@ -102,7 +105,7 @@ class _Group:
 
     def _links(self) -> tuple[Floats, Floats, Floats]:
         machines, reached = self.runs.machines, self.runs.physics.collectives
-        return reached * machines.scaleup_bytes_s, reached * machines.network_bytes_s, machines.latency_s
+        return reached * machines.scaleup_bytes_s, reached * self.outside_bytes_s, machines.latency_s
 
 
 def traffic_of(runs: Runs, work: Work) -> Traffic:
@@ -117,11 +120,18 @@ def traffic_of(runs: Runs, work: Work) -> Traffic:
 
 
 def _tensor(runs: Runs) -> Flow:
-    """Two all-reduces a layer forward and two backward (or as many gathers and scatters), two more recomputed."""
+    """Two all-reduces a layer forward and two backward (or as many gathers and scatters), two more recomputed.
+
+    Where the sequence is cut, what a product in fewer bits gathers is cast first (Transformer Engine, float8 all-gather
+    of torchtitan), unless it is scaled by rows; what is scattered is summed in two bytes.
+    """
     shape, plans, tokens = runs.shape, runs.plans, runs.tokens
     group = _Group.of(plans.tp, np.ones_like(tokens), runs)
-    size = 2.0 * tokens * shape.hidden
-    count = shape.layers * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
+    narrow = (plans.sequence_parallel > 0) & (np.asarray(runs.software.row_scaled) <= 0)
+    gathered = np.where(narrow, np.minimum(runs.machines.bytes_per_element, 2.0), 2.0)
+    size = 0.5 * (2.0 + gathered) * tokens * shape.hidden
+    parts = shape.layers - 0.5 * shape.bare_layers
+    count = parts * np.where(plans.recompute == FULL, 6.0, 4.0) * plans.micro_batches / plans.pp
     wire = count * group.all_reduce_s(size)
     hides = (plans.sequence_parallel > 0) & (np.asarray(runs.software.tp_overlap) > 0)
     exposed = wire * np.where(hides, runs.physics.tp_exposed, 1.0)
@@ -134,7 +144,7 @@ def _context(runs: Runs, work: Work) -> Flow:
     shape, plans, tokens = runs.shape, runs.plans, runs.tokens
     group = _Group.of(plans.cp, plans.tp, runs)
     own = 2.0 * tokens * shape.key_value_width / plans.tp
-    count = shape.layers * np.where(plans.recompute == FULL, 4.0, 3.0) * plans.micro_batches / plans.pp
+    count = shape.attention_layers * np.where(plans.recompute == FULL, 4.0, 3.0) * plans.micro_batches / plans.pp
     wire = count * group.all_gather_s(own * plans.cp)
     window = work.attention_s * plans.micro_batches / plans.pp
     exposed = np.maximum(wire - window, runs.physics.dp_exposed * wire)
@@ -149,7 +159,7 @@ def _expert(runs: Runs) -> Flow:
         return Flow(nothing, nothing, nothing)
     group = _Group.of(plans.ep, np.ones_like(tokens), runs)
     uneven = 1.0 + (runs.physics.natural - 1.0) * runs.software.natural_routing
-    token = 2.0 * tokens * shape.hidden / plans.tp * uneven
+    token = 2.0 * tokens * shape.routed_width / plans.tp * uneven
     domains = np.maximum(plans.ep / group.inside, 1.0)
     away = (domains - 1.0) * (1.0 - (1.0 - 1.0 / domains) ** shape.active_experts)
     copies = shape.active_experts * (1.0 - 1.0 / domains)
@@ -178,27 +188,39 @@ def _pipeline(runs: Runs) -> Flow:
 
 
 def _data(runs: Runs, work: Work) -> Flow:
-    """Gradients reduced and weights gathered: once a step, or at every micro-batch where weights are shared out."""
+    """Gradients reduced and weights gathered: once a step, or at every micro-batch where weights are shared out.
+
+    Where groups of ranks share out among themselves (HSDP), both stay inside a group, and once a step the groups add
+    up what each rank holds of the gradients, behind what is left of the backward pass.
+    """
     shape, plans = runs.shape, runs.plans
     common = (shape.common_parameters + shape.embedding_parameters) / (plans.pp * plans.tp)
-    everyone = _Group.of(plans.copies, plans.tp, runs)
-    parts = [(np.asarray(common), everyone)]
+    parts = [(np.asarray(common), plans.copies, plans.tp)]
     if shape.expert:
         experts = shape.expert_parameters / (plans.pp * plans.ep * plans.expert_tp)
         apart = plans.tp * plans.cp * plans.dp / plans.expert_copies
-        parts.append((np.asarray(experts), _Group.of(plans.expert_copies, apart, runs)))
+        parts.append((np.asarray(experts), plans.expert_copies, apart))
     always = plans.shard >= 3
+    gradient = np.where(np.asarray(runs.software.half_gradients) > 0, WEIGHT_BYTES, GRADIENT_BYTES)
     gathers = np.where(always, 2.0, 1.0)
     times = np.where(always, plans.micro_batches, 1.0)
-    wire, volume = np.zeros_like(parts[0][0]), np.zeros_like(parts[0][0])
-    for weights, group in parts:
+    wire, volume, across = (np.zeros_like(parts[0][0]) for _ in range(3))
+    for weights, copies, stride in parts:
+        sharing = plans.sharing(copies)
+        group = _Group.of(sharing, stride, runs)
         gather = gathers * group.all_gather_s(WEIGHT_BYTES * weights)
-        reduce = group.reduce_scatter_s(GRADIENT_BYTES * weights)
+        reduce = group.reduce_scatter_s(gradient * weights)
         wire = wire + np.where(weights > 0, reduce + gather, 0.0)
-        volume = volume + (GRADIENT_BYTES + gathers * WEIGHT_BYTES) * weights * (1.0 - 1.0 / group.ranks)
-    behind = work.pace_s / plans.pp * (1.0 + (plans.pp - 1.0) / plans.interleave)
+        volume = volume + (gradient + gathers * WEIGHT_BYTES) * weights * (1.0 - 1.0 / group.ranks)
+        if np.any(sharing < copies):
+            groups = _Group.of(np.ceil(copies / sharing), stride * sharing, runs)
+            across = across + groups.all_reduce_s(gradient * weights / sharing)
+            volume = volume + 2.0 * gradient * weights / sharing * (1.0 - 1.0 / groups.ranks) / times
+    behind = work.pace_s / plans.pp * (plans.pp - (plans.pp - 1.0) / plans.interleave)
     overlapped = np.maximum(wire - behind, runs.physics.dp_exposed * wire)
     hides = (plans.shard > 0) & (np.asarray(runs.software.dp_overlap) > 0)
-    exposed = np.where(hides, overlapped, wire)
+    exposed = times * np.where(hides, overlapped, wire)
+    left = np.maximum(behind - wire, 0.0)
+    exposed = exposed + np.where(hides, np.maximum(across - left, runs.physics.dp_exposed * across), across)
     frozen = np.where(np.asarray(runs.software.frozen_weights) > 0, 0.0, 1.0)
-    return Flow(frozen * times * volume, frozen * times * wire, frozen * times * exposed)
+    return Flow(frozen * times * volume, frozen * (times * wire + across), frozen * exposed)

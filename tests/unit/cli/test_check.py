@@ -92,3 +92,11 @@ def test_a_spec_from_a_pipe_is_read_once(here: Path) -> None:
     words = [sys.executable, "-m", "clusterwright", "check", "/dev/stdin"]
     ended = subprocess.run(words, input=GOOD, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (0, "/dev/stdin: ok\n")
+
+
+def test_a_calibration_that_a_spec_names_is_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(GOOD + "calibration: mine.json\n")
+    assert main(["check", str(path)]) == 2
+    (tmp_path / "mine.json").write_text('{"physics": {}}')
+    assert main(["check", str(path)]) == 0

@@ -88,7 +88,8 @@ def test_a_fabric_that_is_only_rented_can_be_estimated_on(catalog: Catalog) -> N
 
 
 def test_what_does_not_fit_is_said_and_shown(catalog: Catalog) -> None:
-    run = estimate({**ASKED, "gpus": "8"}, catalog)
+    # 2 bytes of weights and 4 of gradients for 70.6e9 parameters are 106 GB on each of four, whatever is offloaded
+    run = estimate({**ASKED, "gpus": "4"}, catalog)
     document = estimate_document(run)
     assert document["verdict"] == "does-not-fit"
     assert not any(plan["fits"] for plan in document["plans"])
@@ -217,3 +218,51 @@ def test_unknown_knobs_and_values_are_said_all_at_once(run: Estimated) -> None:
     ]
     assert {code for place, code in found[3:]} == {"ESTIMATE-PLAN-INCONSISTENT"}
     assert "micro_batch" in caught.value.findings[0].hint
+
+
+# --- schedule, sharing, offloading ---
+
+
+def test_what_nothing_fits_without_is_offloaded_and_said(catalog: Catalog) -> None:
+    run = estimate({**ASKED, "gpus": "8"}, catalog)
+    (found,) = [f for f in run.cluster.findings if f.code == "TRAINING-OFFLOADED"]
+    assert (run.fits, run.plan["offload"]) == (True, "optimizer")
+    assert "106 GB a GPU" in found.message  # 12 bytes for an eighth of 70.6e9 parameters
+    assert not estimate({**ASKED, "gpus": "8", "offload": "none"}, catalog).fits
+
+
+def test_a_plan_shows_what_was_asked_for(catalog: Catalog) -> None:
+    asked = {"tp": "4", "pp": "4", "cp": "1", "interleave": "5", "schedule": "zero-bubble", "sharding": "zero-2"}
+    plan = estimate_document(estimate({**ASKED, **asked}, catalog))["plan"]
+    assert (plan["interleave"], plan["schedule"], plan["sharding"], plan["offload"]) == (
+        5,
+        "zero-bubble",
+        "zero-2",
+        "none",
+    )
+
+
+def test_a_zero_bubble_schedule_can_be_asked_of_a_plan_as_what_if(catalog: Catalog) -> None:
+    base = estimate({**ASKED, "tp": "4", "pp": "8", "interleave": "1"}, catalog)
+    (change,) = what_if(base, ["schedule=zero-bubble"])
+    assert change.kept is not None
+    assert change.kept.parts()["pp_bubble_s"] < 0.7 * base.parts()["pp_bubble_s"]  # the wait for the head stays
+
+
+@pytest.mark.parametrize(
+    ("asked", "place", "words"),
+    [
+        ({"interleave": "4", "schedule": "1f1b"}, "--interleave", "schedule 1f1b"),
+        ({"interleave": "4", "pp": "1"}, "--interleave", "without a pipeline"),
+        ({"interleave": "50", "pp": "4"}, "--interleave", "more chunks than the 80 layers"),
+        ({"schedule": "zero-bubble", "pp": "1"}, "--schedule", "without a pipeline"),
+        ({"shard_group": "8"}, "--shard-group", "sharding auto"),
+        ({"sharding": "zero"}, "--sharding", "'zero' is not a sharding"),
+        ({"offload": "nvme"}, "--offload", "'nvme' is not an offload"),
+    ],
+)
+def test_choices_that_contradict_are_refused_at_their_option(
+    asked: dict[str, str], place: str, words: str, catalog: Catalog
+) -> None:
+    found = refused({**ASKED, **asked}, catalog)
+    assert [(p, words in message) for p, _, message in found] == [(place, True)]

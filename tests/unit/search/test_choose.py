@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.search import best, weighted
+from clusterwright.search import best, median, weighted
 from clusterwright.search.choose import relative
 
 
@@ -13,6 +13,15 @@ def test_objectives_are_measured_against_their_median() -> None:
     # cost 10, 20, 40: median 20 -> 0.5, 1, 2; time 3, 2, 1: median 2 -> 1.5, 1, 0.5
     rows = np.array([[10.0, 3.0], [20.0, 2.0], [40.0, 1.0]])
     assert weighted(rows, [0.7, 0.3]) == pytest.approx([0.7 * 0.5 + 0.3 * 1.5, 1.0, 0.7 * 2 + 0.3 * 0.5])
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1))
+def test_the_median_is_that_of_numpy(values: list[float]) -> None:
+    assert median(values) == pytest.approx(float(np.median(values)), rel=1e-12, abs=1e-12)
+
+
+def test_the_median_of_nothing_is_zero() -> None:
+    assert median([]) == 0.0
 
 
 def test_an_objective_without_weight_does_not_matter_even_where_it_is_infinite() -> None:

@@ -1,13 +1,16 @@
 """Reading published runs: any CSV with the columns that are known; what is not said is assumed and said."""
 
+from importlib import resources
 from pathlib import Path
 
 import pytest
+import yaml
 
 from clusterwright.catalog import load_catalog
 from clusterwright.errors import InputError
 from clusterwright.validation import validate_training
 from clusterwright.validation.training_cases import case_of
+from clusterwright.validation.training_memory import memory_bytes
 from clusterwright.validation.training_parts import RefusedRowError, chip_of, model_of, network_bytes_s
 from clusterwright.validation.training_rows import Published, read_published
 
@@ -108,6 +111,52 @@ def test_traits_follow_framework_era_and_release() -> None:
     assert case_of(row(routing="forced-balanced"), CATALOG).traits["natural_routing"] == 0
     assert case_of(row(precision="FP8 (page does not list precision per row)"), CATALOG).traits["row_scaled"] == 0
     assert case_of(row(precision="fp8 rowwise"), CATALOG).traits["row_scaled"] == 1
+
+
+def test_a_framework_that_nobody_knows_hides_no_traffic() -> None:
+    unseen = case_of(row(framework="trainer-x"), CATALOG).traits
+    assert (unseen["tp_overlap"], unseen["dp_overlap"], unseen["fused_attention"]) == (0, 0, 1)
+    for framework, both in (
+        ("Megatron-Bridge", (1, 1)),
+        ("NeMo", (1, 1)),
+        ("torchtitan", (0, 1)),
+        ("Megatron-LM", (0, 0)),
+    ):
+        traits = case_of(row(framework=framework), CATALOG).traits
+        assert (traits["tp_overlap"], traits["dp_overlap"]) == both, framework
+
+
+def test_gradients_are_kept_as_the_framework_keeps_them() -> None:
+    """Megatron-Bridge's performance recipes and MLPerf reduce in BF16; BigScience counts 18 bytes a parameter."""
+
+    def halved(**cells: str) -> float:
+        return case_of(row(**cells), CATALOG).traits["half_gradients"]
+
+    assert halved(framework="Megatron-Bridge") == halved(framework="MLPerf submission") == 1
+    assert halved(framework="Megatron-LM", precision="fp16") == 1
+    assert halved(framework="Megatron-LM") == halved(framework="torchtitan") == 0
+    assert halved(framework="Megatron-DeepSpeed", precision="fp16") == 0
+
+
+def test_the_jean_zay_system_has_two_boards_of_four() -> None:
+    words = "NVLink3 8-GPU + 4x100G Omni-Path (Jean Zay)"
+    assert case_of(row(gpu="A100-80G", interconnect=words), CATALOG).chip.domain == 4
+    assert case_of(row(gpu="A100-80G", interconnect="NVLink3 + 8x200G HDR IB (Selene)"), CATALOG).chip.domain == 8
+
+
+@pytest.mark.parametrize("name", ["nemotron_3_nano", "nemotron_3_super", "nemotronh_56b", "nemotron-h-8b"])
+def test_published_hybrids_have_their_published_parameters(name: str) -> None:
+    text = resources.files("clusterwright.validation").joinpath("data/hybrids.yaml").read_text(encoding="utf-8")
+    model, assumed = model_of(row(model=name, layers="52", hidden="2688"), CATALOG)
+    assert model.parameters == pytest.approx(yaml.safe_load(text)[model.name]["published"], rel=0.01)
+    assert model.state_layers > 0
+    assert "not known how far the law holds" in assumed[0]
+
+
+def test_allocated_memory_is_compared_without_the_driver() -> None:
+    plain = case_of(row(tp="8", pp="1"), CATALOG)
+    allocated = case_of(row(tp="8", pp="1", verbatim_note="real alloc 45.63 GiB"), CATALOG)
+    assert memory_bytes(plain) - memory_bytes(allocated) == pytest.approx(2.5e9)
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "gpu\n\x00"])

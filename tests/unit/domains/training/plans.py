@@ -9,7 +9,8 @@ import numpy as np
 from clusterwright.domains.training import Machines, ModelShape, Physics, Plans, Runs, shape_of
 from tests.unit.domains.designs import catalog
 
-_PLAN = {f.name: 1.0 for f in fields(Plans)} | {"recompute": 0.0}
+_PLAN = {f.name: 1.0 for f in fields(Plans)}
+_PLAN |= {"recompute": 0.0, "schedule": 0.0, "offload": 0.0, "shard_group": 0.0}
 _H100 = {
     "memory_bytes": 80e9,
     "memory_bandwidth_bytes_s": 3.35e12,

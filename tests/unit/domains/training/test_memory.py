@@ -85,4 +85,26 @@ def test_recomputing_more_never_needs_more_memory() -> None:
 
 def test_the_reserve_is_part_of_the_total() -> None:
     need = memory_of(llama_70b(), plan(tp=8, dp=2), 8192)
-    assert np.all(need.total_bytes == need.state_bytes + need.activation_bytes + RESERVE_BYTES)
+    allocated = need.state_bytes + need.activation_bytes + need.buffer_bytes
+    assert np.all(need.allocated_bytes == allocated)
+    assert np.all(need.total_bytes == allocated + RESERVE_BYTES)
+
+
+def test_gradients_in_two_bytes_leave_sixteen_bytes_a_parameter() -> None:
+    halved = memory_of(llama_70b(), plan(), 8192, gradient_bytes=2.0)
+    assert halved.state_bytes[0] == pytest.approx(16 * (80 * LAYER + ENDS))
+
+
+def test_a_layers_fresh_gradients_are_held_in_two_bytes_and_none_where_weights_are_frozen() -> None:
+    assert memory_of(llama_70b(), plan(tp=8), 8192).buffer_bytes[0] == pytest.approx(2 * LAYER / 8)
+    assert memory_of(llama_70b(), plan(tp=8), 8192, frozen_weights=1.0).buffer_bytes[0] == 0
+
+
+def test_a_stage_that_keeps_what_it_sent_holds_an_output_for_each_micro_batch_in_flight() -> None:
+    # Korthikanti 2022, appendix B: 2 s b h bytes for each of the pp micro-batches; tp 8 cuts the sequence.
+    freed, kept = (
+        memory_of(llama_70b(), plan(tp=8, pp=4, micro_batches=16), 8192, frees_outputs=f) for f in (1.0, 0.0)
+    )
+    assert kept.buffer_bytes[0] - freed.buffer_bytes[0] == pytest.approx(4 * 2 * 8192 * 8192 / 8)
+    alone = memory_of(llama_70b(), plan(tp=8, micro_batches=16), 8192, frees_outputs=0.0)
+    assert alone.buffer_bytes[0] == pytest.approx(2 * LAYER / 8)

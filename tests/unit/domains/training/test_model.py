@@ -2,6 +2,7 @@
 
 import pytest
 
+from clusterwright.catalog import from_dimensions
 from clusterwright.domains.training import shape_of
 from tests.unit.domains.designs import catalog
 
@@ -35,6 +36,38 @@ def test_a_mixture_multiplies_only_its_active_experts() -> None:
     active = model.active_parameters - model.embedding_parameters
     assert shape.matmul_parameters == pytest.approx(active, rel=2e-3)
     assert shape.matmul_parameters < 0.06 * shape.parameters
+
+
+HYBRID = {
+    "layers": 10, "state_layers": 8, "bare_layers": 2, "hidden": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128,
+    "ffn_hidden": 16384, "gated_mlp": False, "vocab": 100_000, "state_heads": 128, "state_head_dim": 64,
+    "state_size": 128, "state_groups": 8,
+}  # fmt: skip
+
+
+def test_a_hybrid_counts_its_state_space_blocks_by_hand() -> None:
+    # A block: in 4096 x (2 x 8192 + 2 x 8 x 128 + 128), out 8192 x 4096; 2 of 10 mixers are attention, 2 have no MLP.
+    shape = shape_of(from_dimensions(HYBRID))
+    block = 4096 * (2 * 8192 + 2048 + 128) + 8192 * 4096
+    attention = 4096 * (4096 + 2048) + 4096 * 4096
+    assert shape.common_parameters == 8 * block + 2 * attention + 8 * 2 * 4096 * 16384
+    assert shape.parameters == pytest.approx(from_dimensions(HYBRID).parameters, rel=2e-3)
+
+
+def test_the_scan_of_a_hybrid_counts_and_attention_only_where_it_is() -> None:
+    shape = shape_of(from_dimensions(HYBRID))
+    # Chunks of 128: 128 x 2048 scores of the maps, (2 x 128 + 4 x 128) x 8192 an element; attention in 2 layers.
+    scan = 128 * 2048 + (256 + 512) * 8192
+    attention = 3 * 2 * 2 * (8192 / 2) * (4096 + 4096)
+    assert shape.flop_per_token(8192) == pytest.approx(6 * shape.matmul_parameters + attention + 3 * 8 * scan)
+
+
+def test_experts_in_a_latent_width_are_smaller_and_so_are_the_tokens_they_get() -> None:
+    mixture = {**HYBRID, "experts": 64, "top_k": 8, "expert_ffn_hidden": 2688, "expert_latent": 1024}
+    shape = shape_of(from_dimensions(mixture))
+    assert shape.expert_parameters == 8 * 64 * 2 * 1024 * 2688
+    assert (shape.routed_width, shape.hidden) == (1024, 4096)
+    assert shape.parameters == pytest.approx(from_dimensions(mixture).parameters, rel=2e-3)
 
 
 def test_a_window_cuts_the_pairs_that_attention_sees() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from clusterwright.domains.fabric import all_gather_s, all_reduce_s, reduce_scatter_s
 from clusterwright.domains.training import PHYSICS, Plans, Step, shape_of, step_of
+from clusterwright.domains.training.software import Software
 from tests.unit.domains.designs import catalog
 from tests.unit.domains.training.plans import EXACT, llama_70b, machine, plan, runs
 
@@ -82,6 +83,44 @@ def test_gradients_are_reduced_in_four_bytes_and_weights_gathered_in_two_behind_
     work = step.matmul_s + step.attention_s + step.memory_bound_s
     assert traffic.dp.wire_s[0] == pytest.approx(float(wire))
     assert step.dp_s[0] == pytest.approx(float(wire) - work[0], rel=1e-6)
+
+
+def test_interleaved_chunks_hide_traffic_behind_the_last_round_of_micro_batches() -> None:
+    # 4 stages of 5 chunks: a chunk's gradients are complete while the other four chunks of the last 4 micro-batches are
+    # worked on: 4 - 3/5 = 3.4 micro-batches of a rank instead of one.
+    on = machine(network_bytes_s=1e9)
+    step, traffic = step_of(runs(llama_70b(), plan(tp=8, pp=4, dp=4, micro_batches=8, interleave=5), on))
+    one = (step.matmul_s + step.attention_s + step.memory_bound_s)[0] / 8
+    assert step.dp_s[0] == pytest.approx(traffic.dp.wire_s[0] - 3.4 * one, rel=1e-6)
+    plain, slow = step_of(runs(llama_70b(), plan(tp=8, pp=4, dp=4, micro_batches=8), on))
+    assert plain.dp_s[0] == pytest.approx(slow.dp.wire_s[0] - one, rel=1e-6)
+
+
+def test_gradients_in_two_bytes_move_two_thirds_of_the_bytes() -> None:
+    full = runs(llama_70b(), plan(tp=8, dp=4))
+    half = replace(full, software=Software(half_gradients=1.0))
+    assert step_of(half)[1].dp.volume_bytes[0] / step_of(full)[1].dp.volume_bytes[0] == pytest.approx((2 + 2) / (4 + 2))
+
+
+def test_what_an_eight_bit_product_gathers_is_cast_first() -> None:
+    sixteen, eight = plan(tp=8), machine(bytes_per_element=1.0)
+    whole = step_of(runs(llama_70b(), sixteen))[1].tp.volume_bytes[0]
+    # A gather in one byte and a scatter in two, instead of two and two.
+    assert step_of(runs(llama_70b(), sixteen, eight))[1].tp.volume_bytes[0] / whole == pytest.approx(0.75)
+    by_rows = replace(runs(llama_70b(), sixteen, eight), software=Software(row_scaled=1.0))
+    assert step_of(by_rows)[1].tp.volume_bytes[0] == whole
+    uncut = runs(llama_70b(), plan(tp=8, sequence_parallel=0), eight)
+    assert step_of(uncut)[1].tp.volume_bytes[0] == whole
+
+
+def test_two_boards_of_four_in_a_server_talk_over_pcie_and_not_over_the_network() -> None:
+    halves = {"domain": 4.0, "node": 8.0, "bridge_bytes_s": 12.5e9, "network_bytes_s": 6.25e9}
+    crossing = all_reduce_s(2 * 8192 * 8192, 8, 4, 450e9, 12.5e9, 5e-6, nic_efficiency=1.0)
+    assert _part("tp_s", plan(tp=8), **halves) == pytest.approx(4 * 80 * float(crossing))
+    inside = all_reduce_s(2 * 8192 * 8192, 4, 4, 450e9, 6.25e9, 5e-6, nic_efficiency=1.0)
+    assert _part("tp_s", plan(tp=4), **halves) == pytest.approx(4 * 80 * float(inside))
+    far = all_reduce_s(2 * 8192 * 8192, 16, 4, 450e9, 6.25e9, 5e-6, nic_efficiency=1.0)
+    assert _part("tp_s", plan(tp=16), **halves) == pytest.approx(4 * 80 * float(far))
 
 
 def test_hidden_traffic_leaves_its_ends_exposed() -> None:

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clusterwright.catalog import from_dimensions
 from clusterwright.domains.compute import matmul_s
 from clusterwright.domains.training import MODERN, PHYSICS, ModelShape, Plans, Step, best_products, shape_of, step_of
 from clusterwright.domains.training.machine import Measured
 from clusterwright.domains.training.physics import Physics
+from clusterwright.domains.training.rates import rates_of
 from clusterwright.domains.training.software import Software
 from tests.unit.domains.designs import catalog
 from tests.unit.domains.training.plans import EXACT, llama_70b, machine, plan, runs
@@ -122,6 +124,30 @@ def test_weights_in_eight_bits_leave_the_head_in_sixteen() -> None:
     assert eight - head == pytest.approx((sixteen - head) / 2)
 
 
+def test_casts_by_kernels_of_their_own_move_three_times_the_bytes() -> None:
+    # Operands of an 80-layer model, forward and as gradients: 2 bytes an element where fused, 6 where not.
+    bandwidth, elements = 3e12, 80 * (2 * 8192 + 8192 + 28672 + (8192 + 2048) + 8192 + 2 * 28672 + 8192) * 8192
+    narrow = {"bytes_per_element": 1.0, "memory_bandwidth_bytes_s": bandwidth}
+    apart = part("memory_bound_s", plan(), software=replace(MODERN, separate_casts=1.0), **narrow)
+    assert apart - part("memory_bound_s", plan(), **narrow) == pytest.approx(4 * elements / bandwidth)
+
+
+def test_a_state_space_block_moves_its_elements_and_scans_them_by_hand() -> None:
+    dims = {"layers": 1, "state_layers": 1, "bare_layers": 1, "hidden": 1024, "heads": 8, "ffn_hidden": 1, "vocab": 1}
+    dims |= {"state_heads": 32, "state_head_dim": 64, "state_size": 128, "state_groups": 1}
+    shape = shape_of(from_dimensions(dims))
+    # Scan: 128 x 256 + (2 x 128 + 4 x 128) x 2048 operations a token forward, 3.5 times in all; no attention.
+    scan = 8192 * (128 * 256 + 768 * 2048)
+    assert part("attention_s", plan(), shape=shape) == pytest.approx(3.5 * scan / 800e12)  # type: ignore[arg-type]
+    # Forward 8 x 2048 + 4 x 256 + states 2 x 4 x 2048, backward three times that: two bytes each; half of a layer's
+    # streams (no MLP): 3 passes x 5 x 1024; adding weight gradients: 8 bytes each; 16 bytes for the one logit.
+    moved = 2 * 8192 * (4 * (8 * 2048 + 4 * 256 + 8 * 2048) + 3 * 5 * 1024)
+    weights = 1024 * (2 * 2048 + 256 + 32) + 2048 * 1024
+    moved += 8 * (weights + 1024) + 16 * 8192
+    slow = part("memory_bound_s", plan(), shape=shape, memory_bandwidth_bytes_s=3e12)  # type: ignore[arg-type]
+    assert slow == pytest.approx(moved / 3e12)
+
+
 def test_a_part_that_nobody_measured_takes_its_nearest_relative_and_its_power() -> None:
     known = Measured(np.array([989e12]), np.array([700.0]), np.array([450e9]), np.array([794.5e12]))
     best, power = best_products(np.array([989e12]), np.array([500.0]), np.array([450e9]), 0.0, known)
@@ -180,3 +206,12 @@ def test_more_work_takes_longer(shape: ModelShape, tp: int, count: int) -> None:
     assert total(micro_batches=count + 1) > total(micro_batches=count)
     assert total(micro_batches=count, recompute=2.0) > total(micro_batches=count)
     assert total(micro_batches=count, micro_batch=2) > total(micro_batches=count)
+
+
+def test_no_product_lasts_above_the_best_measured_one() -> None:
+    # Four times the usual power behind a FLOP/s, exponent 1: 0.9 x 4 of the best product, were it not for the limit.
+    dense = machine(power_density=4.0 * 0.7e-12)
+    physics = replace(EXACT, matmul=0.9, sustained=1.0)
+    rates = rates_of(replace(runs(llama_70b(), plan(), dense), physics=physics))
+    assert rates.products[0] == pytest.approx(dense.achievable_flops[0])
+    assert rates.bf16[0] == pytest.approx(dense.achievable_bf16_flops[0])
