@@ -21,7 +21,7 @@ from clusterwright.spec import Spec, Train
 __all__ = ["RUN", "Estimated", "estimate"]
 
 RUN = "training[0]"
-"""Where the figures of the run stand."""
+"""Where the figures of an estimate stand."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Estimated:
         catalog: what the parts are read from.
         cluster: figures of the run under ``training[0]``; its plans, roofline and bottleneck as answers.
         factors: figures that were changed by a factor.
+        index: of the run among the workloads; an estimate has one.
     """
 
     asked: Mapping[str, str]
@@ -45,14 +46,20 @@ class Estimated:
     catalog: Catalog
     cluster: Cluster
     factors: Mapping[str, float] = field(default_factory=dict)
+    index: int = 0
+
+    @property
+    def at(self) -> str:
+        """Where its figures stand: ``training[0]``."""
+        return f"training[{self.index}]"
 
     def value(self, name: str) -> float:
         """A figure of the run, such as ``step_time_s``."""
-        return self.cluster.value(f"{RUN}.{name}")
+        return self.cluster.value(f"{self.at}.{name}")
 
     def parts(self) -> dict[str, float]:
         """The waterfall: exposed seconds by part, largest first."""
-        head = f"{RUN}.step."
+        head = f"{self.at}.step."
         found = {
             path.removeprefix(head): self.cluster.value(path) for path in self.cluster.frame if path.startswith(head)
         }
@@ -60,7 +67,7 @@ class Estimated:
 
     def has(self, name: str) -> bool:
         """Whether the run has such a figure."""
-        return f"{RUN}.{name}" in self.cluster.frame
+        return f"{self.at}.{name}" in self.cluster.frame
 
     @property
     def fits(self) -> bool:
@@ -80,13 +87,13 @@ class Estimated:
     @property
     def plans(self) -> list[dict[str, Any]]:
         """The plans side by side, the chosen one first."""
-        found: list[dict[str, Any]] = self.cluster.answers["plans"][0]
+        found: list[dict[str, Any]] = self.cluster.answers["plans"][self.index]
         return found
 
     @property
     def train(self) -> Train:
         """The run as the spec has it."""
-        train = self.spec.workloads[0].train
+        train = self.spec.workloads[self.index].train
         if train is None:
             raise ValueError("an estimate has one training run")
         return train

@@ -16,6 +16,7 @@ from clusterwright.design.candidates import Candidate, enumerate_candidates, lac
 from clusterwright.design.choose import considered_rows, pareto_points
 from clusterwright.design.codes import FINDINGS
 from clusterwright.design.doors import assemble
+from clusterwright.design.launches import launches
 from clusterwright.design.limits import constraint_rows, limits_of
 from clusterwright.design.relax import relaxations
 from clusterwright.design.risks import risks
@@ -65,6 +66,7 @@ def _design(spec: Spec, catalog: Catalog) -> Cluster:
         "sensitivity": sensitivities(cluster, winner, spec, catalog, all_laws()),
         "audit": {"claims": audit(cluster, spec)},
         "deploy": spec.deploy.model_dump(),
+        "launch": launches(cluster, winner, spec, catalog),
     }
     _say(cluster, weighing, catalog)
     return cluster
