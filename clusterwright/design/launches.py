@@ -36,12 +36,12 @@ def launches(cluster: Cluster, winner: Candidate, spec: Spec, catalog: Catalog) 
     return found
 
 
-def _texts(arguments: Mapping[str, Any]) -> dict[str, str | None]:
-    """Values as they are typed, None where a flag takes none; several values are separated by blanks."""
-    made: dict[str, str | None] = {}
+def _texts(arguments: Mapping[str, Any]) -> dict[str, str | bool]:
+    """Values as they are typed, true where a flag takes none; several values are separated by blanks."""
+    made: dict[str, str | bool] = {}
     for name, value in arguments.items():
         if value is None or value is True:
-            made[name] = None
+            made[name] = True
         elif isinstance(value, list | tuple):
             made[name] = " ".join(str(one) for one in value)
         elif isinstance(value, str | int | float):

@@ -21,7 +21,7 @@ from clusterwright.spec.reliability import Reliability
 from clusterwright.spec.scheduling import Scheduler
 from clusterwright.spec.schema import schema
 from clusterwright.spec.storage import Storage
-from clusterwright.spec.tenants import Tenant
+from clusterwright.spec.tenants import PRIORITIES, Tenant
 from clusterwright.spec.training import PRECISIONS, Plan, Train, Workload
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "KUBERNETES_VERSIONS",
     "OPERATING_SYSTEMS",
     "PRECISIONS",
+    "PRIORITIES",
     "SLURM_VERSIONS",
     "VERSION",
     "Claim",

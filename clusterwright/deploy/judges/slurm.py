@@ -24,7 +24,7 @@ from clusterwright.deploy.judges.programs import Program
 from clusterwright.deploy.targets.slurm.reading import Read
 from clusterwright.deploy.targets.slurm.site import CONF
 from clusterwright.deploy.targets.slurm.versions import nearest, parameters, values
-from clusterwright.domains.scheduling.slurm_text import Line, parse
+from clusterwright.domains.scheduling import Line, parse
 
 __all__ = ["MARIADBD", "PROGRAMS", "SLURMCTLD", "SLURMD", "SLURMDBD", "Ports", "Scratch", "scratch"]
 

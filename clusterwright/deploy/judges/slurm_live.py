@@ -26,7 +26,7 @@ from clusterwright.deploy.judges.slurm import (
 )
 from clusterwright.deploy.targets.slurm.reading import Read, sites
 from clusterwright.deploy.targets.slurm.versions import Dialect
-from clusterwright.domains.scheduling.slurm_text import duration, hosts, minutes, parse
+from clusterwright.domains.scheduling import duration, hosts, minutes, parse
 
 __all__ = ["judge"]
 

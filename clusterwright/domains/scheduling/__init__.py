@@ -20,7 +20,12 @@ from clusterwright.domains.scheduling.kueue import (
     read_policy,
     write_policy,
 )
+from clusterwright.domains.scheduling.policy import OWN, Account, Backfill, Partition, Preemption, Qos, Weights
+from clusterwright.domains.scheduling.policy import Policy as SlurmPolicy
+from clusterwright.domains.scheduling.policy_text import account_lines, account_words, conf_lines
+from clusterwright.domains.scheduling.policy_text import read_policy as read_slurm_policy
 from clusterwright.domains.scheduling.sizing import size
+from clusterwright.domains.scheduling.slurm_text import Line, brackets, duration, hosts, minutes, parse
 from clusterwright.domains.scheduling.telling import fill_nodes, say
 from clusterwright.domains.scheduling.tenants import fill_tenants
 from clusterwright.spec import Spec
@@ -29,15 +34,33 @@ __all__ = [
     "FINDINGS",
     "KUEUE_API",
     "LAWS",
+    "OWN",
     "PRIORITIES",
     "PRIORITY_LABEL",
+    "Account",
+    "Backfill",
     "Flavor",
+    "Line",
+    "Partition",
     "Policy",
+    "Preemption",
+    "Qos",
     "Queue",
+    "SlurmPolicy",
+    "Weights",
+    "account_lines",
+    "account_words",
     "amount",
     "apply",
+    "brackets",
+    "conf_lines",
+    "duration",
+    "hosts",
+    "minutes",
+    "parse",
     "parts",
     "read_policy",
+    "read_slurm_policy",
     "size",
     "write_policy",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import difflib
 import io
@@ -182,7 +183,9 @@ def test_a_gang_has_the_gpus_of_its_plan_and_saves_as_often_as_the_design_says(
 
 
 def test_a_scale_up_domain_of_several_nodes_is_asked_for_whole(rack_scale: Cluster, render_of: Render) -> None:
-    bundle = render_of(rack_scale, "kubernetes")
+    whole = copy.deepcopy(rack_scale)
+    whole.tables["workloads"].columns["gpus"] = [576]  # every domain; the design's own plan leaves some idle
+    bundle = render_of(whole, "kubernetes")
     gang = one(bundle, "kubernetes/main/training/pretrain.yaml", "JobSet")
     noted = gang["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]["annotations"]
     assert noted["kueue.x-k8s.io/podset-slice-size"] == "18"  # an NVL72 is 18 nodes of 4

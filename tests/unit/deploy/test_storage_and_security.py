@@ -38,7 +38,7 @@ def test_checkpoints_of_a_run_expire_a_month_after_its_end(bundle: Bundle, worke
     rules = json.loads(bundle.files["storage/object-lifecycle.json"].text)["Rules"]
     days = int(worked.value("training[0].time_to_train_s") / 86400) + 31
     assert next(rule for rule in rules if "pretrain" in rule["ID"])["Expiration"] == {"Days": days}
-    assert days == 42
+    assert days == 43
 
 
 def test_the_acceptance_job_gives_a_node_its_share_of_the_designed_rate(bundle: Bundle) -> None:

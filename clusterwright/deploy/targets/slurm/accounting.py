@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clusterwright.deploy.targets.slurm.reading import Read
-from clusterwright.domains.scheduling.slurm_text import hosts, minutes
+from clusterwright.domains.scheduling import hosts, minutes
 
 __all__ = ["wrong_accounts", "wrong_jobs", "wrong_scripts"]
 

@@ -12,7 +12,7 @@ from clusterwright.deploy.bundle import Check, Folder
 from clusterwright.deploy.targets.slurm.accounting import wrong_accounts, wrong_jobs, wrong_scripts
 from clusterwright.deploy.targets.slurm.reading import Read, gres_count, sites
 from clusterwright.deploy.targets.slurm.strict import wrong_lines
-from clusterwright.domains.scheduling.slurm_text import Line, hosts, parse
+from clusterwright.domains.scheduling import Line, hosts, parse
 
 __all__ = ["check"]
 

@@ -12,8 +12,8 @@ from clusterwright.deploy.targets.slurm.policy import policy_of, shares
 from clusterwright.deploy.targets.slurm.site import CONF, STATE, Here, real_memory_mib, system_memory_mib
 from clusterwright.deploy.targets.slurm.topology import plugin_lines
 from clusterwright.deploy.text import as_yaml, fill
-from clusterwright.domains.scheduling.policy import Policy
-from clusterwright.domains.scheduling.policy_text import account_lines, conf_lines
+from clusterwright.domains.scheduling import SlurmPolicy as Policy
+from clusterwright.domains.scheduling import account_lines, conf_lines
 
 __all__ = ["DEVICES", "conf_files"]
 

@@ -11,8 +11,7 @@ from clusterwright.deploy.inventory import Tenant, Workload
 from clusterwright.deploy.targets.slurm.site import Here, lead_s
 from clusterwright.deploy.targets.slurm.topology import by_block
 from clusterwright.deploy.text import fill
-from clusterwright.domains.scheduling.policy import OWN
-from clusterwright.domains.scheduling.slurm_text import duration
+from clusterwright.domains.scheduling import OWN, duration
 
 __all__ = ["job_files", "owner"]
 

@@ -11,18 +11,10 @@ import math
 from clusterwright.deploy.codes import FINDINGS
 from clusterwright.deploy.names import hostlist
 from clusterwright.deploy.targets.slurm.site import OPERATIONS, Here, real_memory_mib, system_memory_mib
-from clusterwright.domains.scheduling.policy import (
-    OWN,
-    Account,
-    Backfill,
-    Partition,
-    Policy,
-    Preemption,
-    Qos,
-    Weights,
-)
+from clusterwright.domains.scheduling import OWN, Account, Backfill, Partition, Preemption, Qos, Weights
+from clusterwright.domains.scheduling import SlurmPolicy as Policy
 from clusterwright.errors import InputError
-from clusterwright.spec.tenants import PRIORITIES
+from clusterwright.spec import PRIORITIES
 
 __all__ = ["policy_of", "shares"]
 

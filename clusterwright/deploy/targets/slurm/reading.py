@@ -12,9 +12,9 @@ import yaml
 
 from clusterwright.deploy.bundle import Fact, Folder
 from clusterwright.deploy.text import load_yaml
-from clusterwright.domains.scheduling.policy import OWN, Policy
-from clusterwright.domains.scheduling.policy_text import account_words, read_policy
-from clusterwright.domains.scheduling.slurm_text import Line, hosts, parse
+from clusterwright.domains.scheduling import OWN, Line, account_words, hosts, parse
+from clusterwright.domains.scheduling import SlurmPolicy as Policy
+from clusterwright.domains.scheduling import read_slurm_policy as read_policy
 
 __all__ = ["Leaf", "Read", "facts", "sites"]
 

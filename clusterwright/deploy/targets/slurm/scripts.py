@@ -11,7 +11,7 @@ from clusterwright.deploy.inventory import Group
 from clusterwright.deploy.targets.slurm.policy import policy_of
 from clusterwright.deploy.targets.slurm.site import CONF, OPERATIONS, Here, real_memory_mib
 from clusterwright.deploy.text import fill
-from clusterwright.domains.scheduling.policy import OWN
+from clusterwright.domains.scheduling import OWN
 
 __all__ = ["SCRIPTS", "script_files"]
 

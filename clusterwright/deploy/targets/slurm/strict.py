@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from clusterwright.deploy.targets.slurm.versions import parameters, values
-from clusterwright.domains.scheduling.slurm_text import Line, hosts, minutes, parse
+from clusterwright.domains.scheduling import Line, hosts, minutes, parse
 
 __all__ = ["wrong_lines"]
 
