@@ -20,6 +20,14 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 PROGRAM = (sys.executable, "-m", "clusterwright")
 CANDIDATES = 20_000
+LARGE = """version: 1
+name: hundred-thousand
+workloads:
+  - name: frontier
+    train: {model: llama-3.1-405b, tokens: 30T tokens, global_batch: 8192 sequences, gpus: 16384}
+compute: {accelerators: [h100-sxm-80gb], gpus: 100000}
+scheduler: {kind: slurm}
+"""
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,13 @@ def cases(folder: Path) -> Iterator[Case]:
     yield Case("plan of 175B on 4,096", (*small, "--global-batch", "1536", "--json"), 2.0)
     large = (*estimate, "16384", "--model", "llama-3.1-405b", "--gpu", "h100-sxm-80gb", "--global-batch", "2048")
     yield Case("plan of 405B on 16,384", (*large, "--json"), 5.0)
+    bundle = str(folder / "bundle")
+    yield Case("render 1,024 GPUs", ("render", run, "--out", bundle), 5.0, before=("design", example, "--out", run))
+    yield Case("verify --no-tools", ("verify", bundle, "--no-tools", "--json"), 10.0)
+    large_spec, large_run = folder / "large.yaml", str(folder / "large")
+    large_spec.write_text(LARGE)
+    rendered = ("render", large_run, "--out", str(folder / "large-bundle"))
+    yield Case("render 100,000 GPUs", rendered, 60.0, before=("design", str(large_spec), "--out", large_run))
     supercluster = str(EXAMPLES / "supercluster-555k.yaml")
     yield Case("supercluster design", ("design", supercluster, "--json", "--out", run), 10.0, 2000, codes=(0, 1))
 
