@@ -74,7 +74,7 @@ TIERS, QUOTAS, LIFE, JOB = (
 )
 FAULTS = [
     ("tiers: a unit in a number", TIERS, "capacity_tb: 600.0", "capacity_tb: 600 TB"),
-    ("tiers: a missing key", TIERS, "  mount: /scratch\n", ""),
+    ("tiers: a missing key", TIERS, "  mount: /shared\n", ""),
     ("tiers: a misspelt key", TIERS, "read_gb_s: 180.0", "read_gbs: 180.0"),
     ("tiers: an unknown kind", TIERS, "kind: parallel", "kind: lustre"),
     ("tiers: quotas above the tier", TIERS, "terabytes: 240.0", "terabytes: 640.0"),
@@ -92,7 +92,7 @@ FAULTS = [
     ("life cycle: a status", LIFE, '"Enabled"', '"On"'),
     ("job: an unknown option", JOB, "iodepth=16", "io_depth=16"),
     ("job: a bad size", JOB, "bs=4m", "bs=4 megabytes"),
-    ("job: a missing value", JOB, "directory=/scratch/acceptance", "directory="),
+    ("job: a missing value", JOB, "directory=/shared/acceptance", "directory="),
     ("job: words for a number", JOB, "numjobs=8", "numjobs=eight"),
     ("job: no section", JOB, "[", "("),
     ("matrix: an unknown role", MATRIX, ",operator,", ",operators,"),

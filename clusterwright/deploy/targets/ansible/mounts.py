@@ -6,14 +6,11 @@ import ipaddress
 from typing import Any
 
 from clusterwright.deploy.inventory import Inventory, Site
+from clusterwright.deploy.mounts import LOCAL, PARALLEL
 from clusterwright.deploy.targets.ansible.versions import System
 
 __all__ = ["LOCAL", "PARALLEL", "client", "parallel"]
 
-LOCAL = "/scratch"
-"""Where a node's own NVMe is mounted."""
-PARALLEL = "/shared"
-"""Where the parallel file system is mounted."""
 _RSIZE = 1 << 20
 Values = dict[str, Any]
 

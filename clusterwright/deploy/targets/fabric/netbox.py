@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Inventory
 from clusterwright.deploy.targets.fabric.schema import NETBOX
+from clusterwright.deploy.targets.fabric.wiring import Wiring, port_name
 from clusterwright.deploy.text import as_csv
-
-if TYPE_CHECKING:
-    from clusterwright.deploy.targets.fabric.files import Wiring
 
 __all__ = ["netbox_files"]
 
@@ -103,8 +100,6 @@ def _devices(inventory: Inventory) -> Rows:
 
 
 def _interfaces(inventory: Inventory, wired: Mapping[str, Wiring]) -> Rows:
-    from clusterwright.deploy.targets.fabric.files import port_name
-
     protocol = "infiniband" if inventory.text("fabric.technology").startswith("infiniband") else "ethernet"
     switches = {switch.name for switch in inventory.switches}
     hosts = {host.name for host in inventory.hosts}
@@ -149,8 +144,6 @@ def _addresses(inventory: Inventory) -> Rows:
 
 
 def _cables(inventory: Inventory, wired: Mapping[str, Wiring]) -> Rows:
-    from clusterwright.deploy.targets.fabric.files import port_name
-
     known = {host.name for host in inventory.hosts} | {switch.name for switch in inventory.switches}
     hosts = {host.name for host in inventory.hosts}
     for found in wired.values():

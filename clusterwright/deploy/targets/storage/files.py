@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Inventory
+from clusterwright.deploy.mounts import PARALLEL
 from clusterwright.deploy.targets.storage.tiering import client, lifecycle, quotas, tiers
 from clusterwright.deploy.text import as_json, as_yaml, fill
 
@@ -26,7 +27,7 @@ def files(inventory: Inventory) -> Iterator[File]:
     if parallel is None:
         return
     script = fill(
-        f"storage/quotas-{client(parallel)}.sh.j2", quotas=quotas(inventory), mount="/scratch", system=parallel.system
+        f"storage/quotas-{client(parallel)}.sh.j2", quotas=quotas(inventory), mount=PARALLEL, system=parallel.system
     )
     yield File("storage/quotas.sh", script, executable=True, after="storage/quotas.sh on an administration host")
     nodes = max(sum(group.count for group in inventory.groups if group.role == "compute"), 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from clusterwright.deploy.inventory import Inventory, Tier, Workload
+from clusterwright.deploy.mounts import MOUNTS, PARALLEL
 
 __all__ = ["CLIENTS", "Quota", "client", "lifecycle", "quotas", "tiers"]
 
@@ -19,7 +20,6 @@ CLIENTS = {
     "daos": ("daos",),
 }
 """File-system client -> first letters of the catalogue's systems that it mounts."""
-_MOUNTS = {"parallel": "/scratch", "nvme": "/local", "block": "/system", "object": "s3"}
 _PURPOSE = {
     "parallel": "training data of running jobs, checkpoints of the last days",
     "nvme": "hot cache: data of the epoch, copies of the last checkpoints; emptied after each job",
@@ -42,7 +42,7 @@ def tiers(inventory: Inventory) -> list[dict[str, Any]]:
             "kind": tier.kind,
             "system": tier.system,
             "purpose": _PURPOSE[tier.kind],
-            "mount": _MOUNTS[tier.kind],
+            "mount": MOUNTS[tier.kind],
             "capacity_tb": round(tier.capacity_bytes / 1e12, 1),
             "read_gb_s": round(tier.read_bytes_s / 1e9, 1),
             "write_gb_s": round(tier.write_bytes_s / 1e9, 1),
@@ -50,7 +50,7 @@ def tiers(inventory: Inventory) -> list[dict[str, Any]]:
         if tier.kind == "parallel":
             entry["client"] = client(tier)
             entry["fill_limit"] = 1 - _FREE
-            entry["purge"] = {"path": "/scratch", "untouched_days": 30, "except": ["/scratch/pinned"]}
+            entry["purge"] = {"path": PARALLEL, "untouched_days": 30, "except": [f"{PARALLEL}/pinned"]}
         if tier.kind == "nvme":
             entry["layout"] = "RAID 0 over the data drives, XFS, project quota"
             entry["emptied"] = "after each job"
