@@ -44,6 +44,9 @@ def judge_fabric(folder: Folder) -> Iterator[Check]:
     for path in folder.glob("fabric/*/infiniband.net"):
         text = folder.read(path)
         hosts = text.count("\nHca\t") + text.startswith("Hca\t")
+        if text.count("Switch\t") < 2:
+            yield Check(path, "opensm", OPENSM.version, "none", True, "one switch: there is nothing to route")
+            continue
         if hosts > _MOST_HOSTS:
             said = f"{hosts:,} host ports are too many to route here; read by us only"
             yield Check(path, "opensm", OPENSM.version, "none", True, said)
