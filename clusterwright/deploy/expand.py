@@ -274,7 +274,7 @@ def _hosts(
 def _units(
     named: Mapping[str, str], links: Sequence[Row], groups: tuple[Group, ...], switches: tuple[Switch, ...]
 ) -> list[Unit]:
-    """Scalable units from the bundles between nodes and leaves: place of a node // size of a group is its unit."""
+    """Scalable units from the bundles between nodes and leaves: nodes of one rail group are a unit."""
     sized = {group.name: group.count for group in groups}
     leaves_of = {name: sum(s.group == name for s in switches) for name in {s.group for s in switches}}
     made: list[Unit] = []
@@ -286,7 +286,7 @@ def _units(
                 continue
             pattern = Pattern.read(row["pattern"])
             found = ends(pattern, leaves_of[row["target"]])
-            unit = (found.source + pattern["start"]) // pattern["group"] if pattern.kind == "rail" else found.target
+            unit = (found.target + pattern["base"]) // pattern["rails"] if pattern.kind == "rail" else found.target
             for j, node in sorted({*zip(unit.tolist(), found.source.tolist(), strict=True)}):
                 below.setdefault(j, {})[member(row["source"], node)] = None
             for j, leaf in sorted({*zip(unit.tolist(), found.target.tolist(), strict=True)}):

@@ -76,7 +76,7 @@ needs_opensm = pytest.mark.skipif(
 
 
 @needs_opensm
-@pytest.mark.parametrize("design", ["worked", "rack_scale"])
+@pytest.mark.parametrize("design", ["worked", "company", "rack_scale"])
 def test_opensm_routes_the_designed_fabric_as_a_fat_tree(
     design: str, request: pytest.FixtureRequest, render_of: Callable[..., Bundle], tmp_path: Path
 ) -> None:
