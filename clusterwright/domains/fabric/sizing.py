@@ -33,8 +33,8 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 
     Args:
         frame: needs ``server.{nics,nic_bandwidth_bytes_s,system_nodes}``, ``compute.nodes_per_rack``,
-            ``fabric.{link_bandwidth_bytes_s,radix,oversubscription,planes}``, prices, powers and masses of switch and
-            cables, and per site ``nodes`` and ``spare_nodes``.
+            ``fabric.{link_bandwidth_bytes_s,radix,oversubscription,planes,provided}``, prices, powers and masses of
+            switch and cables, and per site ``nodes`` and ``spare_nodes``.
         spec: topology, oversubscription, sites.
         catalog: parts of the storage and management networks.
     """
@@ -139,7 +139,13 @@ def _give_side_parts(frame: Frame, catalog: Catalog) -> None:
 def _compute_network(frame: Frame, site: str) -> None:
     """Counts for the requested nodes, for all, and their difference."""
     own = f"{site}.fabric"
-    frame.derive(f"{own}.nodes", endpoints.networked_nodes, nodes=f"{site}.nodes", system_nodes="server.system_nodes")
+    frame.derive(
+        f"{own}.nodes",
+        endpoints.networked_nodes,
+        nodes=f"{site}.nodes",
+        system_nodes="server.system_nodes",
+        provided="fabric.provided",
+    )
     frame.derive(f"{own}.all.nodes", endpoints.all_nodes, nodes=f"{own}.nodes", spare_nodes=f"{site}.spare_nodes")
     _tree(frame, own, "fabric.down_ports", "fabric.up_ports")
     frame.derive(

@@ -217,7 +217,7 @@ def _dealt(quotas: Mapping[str, int], sizes: Mapping[str, int]) -> dict[str, dic
 
 
 def _transport(inventory: Inventory, site: Site) -> str:
-    if not any(unit.site == site.name for unit in inventory.units):
+    if not inventory.provider and not any(unit.site == site.name for unit in inventory.units):
         return ""
     technology = inventory.text("fabric.technology")
     if technology.startswith("infiniband"):

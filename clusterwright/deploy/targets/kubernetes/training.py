@@ -196,6 +196,9 @@ def _environment(room: Room) -> list[Object]:
     ]
     if room.transport == "roce":
         made.append({"name": "NCCL_IB_GID_INDEX", "value": "3"})
+    if room.transport == "efa":
+        # By this name NCCL takes aws-ofi-nccl or fails; without it, it would fall back to sockets silently.
+        made += [{"name": "FI_PROVIDER", "value": "efa"}, {"name": "NCCL_NET", "value": "AWS Libfabric"}]
     return made
 
 

@@ -18,6 +18,7 @@ PARTS = {
     "fabric.radix": 64.0,
     "fabric.oversubscription": 1.0,
     "fabric.planes": 1.0,
+    "fabric.provided": 0.0,
     "fabric.switch_power_w": 1720.0,
     "fabric.switch_price_usd": 37000.0,
     "fabric.switch_units": 1.0,
