@@ -236,7 +236,7 @@ def _group(cluster: Cluster, catalog: Catalog, site: str, row: Row, first: int) 
         memory_bytes=float(row["memory_bytes"]),
         nics=int(row["nics"]),
         nic_bytes_s=cluster.value("server.nic_bandwidth_bytes_s") if row["nics"] else 0.0,
-        storage_nics=int(cluster.value("fabric.storage.links_per_node")) if row["accelerator"] else 1,
+        storage_nics=int(cluster.value("fabric.storage.links_per_node")),
         nvme_bytes=float(row["local_nvme_bytes"]),
         power_w=float(row["power_w"]),
         units=float(row["units"]),

@@ -54,9 +54,7 @@ def findings(cluster: Cluster, spec: Spec, catalog: Catalog) -> Iterator[Finding
             )
         elif there and value("fabric.provided"):
             technology, server = cluster.frame.text("fabric.technology"), cluster.frame.text("compute.server")
-            message = (
-                f"{site.name}: {technology} joins the instances {server}; no switch or cable of it is ours"
-            )
+            message = f"{site.name}: {technology} joins the instances {server}; no switch or cable of it is ours"
             hint = "start them in one placement group, as near to each other as the provider can"
             yield FINDINGS["FABRIC-PROVIDED"].at(f"{own}.leaf_switches", message, hint)
         elif there and not value(f"{own}.nodes"):

@@ -121,15 +121,25 @@ def _storage(cluster: Cluster, i: int, site: str, parts: Parts) -> tuple[_Tree, 
     _switches(cluster, tree)
     links = int(cluster.value("fabric.storage.links_per_node"))
     start = 0
-    others = int(cluster.value(f"{own}.device_links"))
+    servers = _servers(cluster, i)
+    service = int(cluster.value(f"{own}.service_links"))
+    each_server = service // max(sum(many for _, many in servers), 1)
     for source, many, each in (
         (f"s{i + 1}-compute", int(cluster.value(f"sites[{i}].nodes")), links),
         (f"s{i + 1}-spare", int(cluster.value(f"sites[{i}].spare_nodes")), links),
-        (f"s{i + 1}-storage-port", others, 1),
+        *((name, many, each_server) for name, many in servers),
+        (f"s{i + 1}-storage-port", int(cluster.value(f"{own}.device_links")) - service, 1),
     ):
         start = _spread(cluster, tree, source, many, each, start, first=0)
     _trunks(cluster, tree)
     return tree, start
+
+
+def _servers(cluster: Cluster, i: int) -> list[tuple[str, int]]:
+    """Groups of servers beside compute of a site and how many are in each, named as in the table of nodes."""
+    own, end = f"sites[{i}].scheduling.", "_nodes"
+    roles = [path[len(own) : -len(end)] for path in cluster.frame if path.startswith(own) and path.endswith(end)]
+    return [(f"s{i + 1}-{role}", int(cluster.value(f"{own}{role}{end}"))) for role in roles]
 
 
 def _management(cluster: Cluster, i: int, site: str, parts: Parts, uplink: Parts, storage: _Tree, taken: int) -> None:
@@ -143,6 +153,7 @@ def _management(cluster: Cluster, i: int, site: str, parts: Parts, uplink: Parts
     sources = [
         (f"s{i + 1}-compute", int(cluster.value(f"sites[{i}].nodes")), 2),
         (f"s{i + 1}-spare", int(cluster.value(f"sites[{i}].spare_nodes")), 2),
+        *((name, many, 2) for name, many in _servers(cluster, i)),
         *((row["name"], int(row["count"]), 1) for row in here),
         (f"s{i + 1}-power-strip", 2 * racks, 1),
     ]

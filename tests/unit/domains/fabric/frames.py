@@ -35,6 +35,10 @@ PARTS = {
 }
 
 
+SERVERS = 8.0
+"""Servers beside compute at a site."""
+
+
 def spec(sites: int = 1, *, pinned: bool = False, topology: str | None = None) -> Any:
     """The few things of a spec that the fabric room reads."""
     written = {"fabric.oversubscription"} if pinned else set()
@@ -56,4 +60,9 @@ def frame(nodes: Any, spares: Any = 0.0, n: int = 1, intervals: bool = True, **c
     for i, (there, more) in enumerate(zip(sites, extras, strict=True)):
         made.give(f"sites[{i}].nodes", np.asarray(there, dtype=float), GIVEN, count=True)
         made.give(f"sites[{i}].spare_nodes", np.asarray(more, dtype=float), GIVEN, count=True)
+        made.give(f"sites[{i}].management.nodes", np.where(np.asarray(there) > 0, SERVERS, 0.0), GIVEN, count=True)
+        for role, many in (("login", 2.0), ("management", SERVERS - 2.0)):
+            made.give(
+                f"sites[{i}].scheduling.{role}_nodes", np.where(np.asarray(there) > 0, many, 0.0), GIVEN, count=True
+            )
     return made

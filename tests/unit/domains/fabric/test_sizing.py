@@ -92,9 +92,9 @@ def test_power_counts_switches_with_optics_and_the_nodes_end_of_each_cable(catal
 
 
 def test_management_has_a_port_for_everything(catalog):
-    # 128 nodes x 2 + 48 + storage switches + 16 racks x 2 power strips, 48 to an access switch
+    # (128 nodes + 8 servers) x 2 + 48 + storage switches + 16 racks x 2 power strips, 48 to an access switch
     made = sized(catalog, 128)
-    ports = 256 + 48 + sum(made[f"fabric.storage.{key}"][0] for key in COUNTS) + 32
+    ports = 256 + 16 + 48 + sum(made[f"fabric.storage.{key}"][0] for key in COUNTS) + 32
     assert made["fabric.management.switches"][0] == np.ceil(ports / 48)
     assert made["fabric.management.cables"][0] == ports + 2 * np.ceil(ports / 48)
 
