@@ -33,6 +33,7 @@ ADD_ONS = {"cpu": 4, "memory_gib": 18}
 GIB = 2**30
 TAKEN = ("default", "kube-system", "kube-public", "kube-node-lease", "argocd")
 SYSTEM = {
+    "dra-driver-nvidia-gpu": "privileged",
     "external-secrets": "restricted",
     "gpu-operator": "privileged",
     "jobset-system": "restricted",
