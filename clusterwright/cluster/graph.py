@@ -4,11 +4,11 @@ A row of the table ``links`` is a bundle: many cables between two groups, and th
 follow. Patterns are text, so that a saved cluster holds all that a port map needs: a word and ``key=value`` pairs.
 Everything counts from 0 inside; names and ports that people read count from 1.
 
-``rail of= start= rails= group= full= rest= pack= links= first= base=``
-    Nodes to leaves. Node ``start + i`` of the site belongs to rail group ``p // group``; link *l* of its ``links`` in
-    this plane is rail ``l // (links / rails)``. In the ``full`` full groups rail *j* ends at leaf *j* of the group; the
-    ``rest`` nodes after them put ``pack`` rails on one leaf. ``base`` is the number of the target group's first leaf,
-    ``first`` the node's port of link 0.
+``rail of= start= rails= group= full= shy= rest= over= links= first= base=``
+    Nodes to leaves. Nodes ``start + i`` of the site fill ``full`` rail groups of ``group`` nodes, the last ``shy`` of
+    which have one node less; link *l* of a node's ``links`` in this plane is rail ``l // (links / rails)``, and rail
+    *j* ends at leaf *j* of the group. The ``rest`` nodes after them share ``over`` leaves, rails dealt evenly over
+    them. ``base`` is the number of the target group's first leaf, ``first`` the node's port of link 0.
 ``clos of= each= offset=``
     Every source to every target with ``each`` cables; the source's ports start at ``offset``.
 ``core of= each= group= pod= offset=``
@@ -105,15 +105,19 @@ def _rail(p: Pattern, targets: int) -> Ends:
     each = p["links"] // p["rails"]
     rail, slot = link // each, link % each
     position = p["start"] + node
-    group, within = position // p["group"], position % p["group"]
+    cut, less = (p["full"] - p["shy"]) * p["group"], max(p["group"] - 1, 1)
+    shy = position >= cut
+    group = np.where(shy, p["full"] - p["shy"] + (position - cut) // less, position // p["group"])
+    within = np.where(shy, (position - cut) % less, position % p["group"])
     leaf = group * p["rails"] + rail
     port = within * each + slot
-    rest = group >= p["full"]
+    after = position - cut - p["shy"] * less
+    rest = after >= 0
     if rest.any():
-        after = position - p["full"] * p["group"]
-        leaf = np.where(rest, p["full"] * p["rails"] + rail // p["pack"], leaf)
-        packed = (rail % p["pack"]) * p["rest"] * each + after * each + slot
-        port = np.where(rest, packed, port)
+        shared = rail * p["over"] // p["rails"]
+        leaf = np.where(rest, p["full"] * p["rails"] + shared, leaf)
+        above = rail - -(-shared * p["rails"] // p["over"])
+        port = np.where(rest, (above * p["rest"] + after) * each + slot, port)
     here = (leaf >= p["base"]) & (leaf < p["base"] + targets)
     return Ends(node[here], p["first"] + link[here], leaf[here] - p["base"], port[here])
 
@@ -147,14 +151,20 @@ def bundled(pattern: Pattern, targets: int) -> int:
 
 
 def _count_rail(p: Pattern, targets: int) -> int:
-    each, end = p["links"] // p["rails"], p["start"] + p["of"]
+    each, end, large = p["links"] // p["rails"], p["start"] + p["of"], p["full"] - p["shy"]
+
+    def first(group: Ints) -> Ints:
+        """Position of the first node of a group."""
+        return np.asarray(group * p["group"] - np.clip(group - large, 0, None), dtype=np.int64)
+
     leaf = np.arange(p["base"], p["base"] + targets, dtype=np.int64)
-    first = leaf // p["rails"] * p["group"]
-    nodes = np.minimum(first + p["group"], end) - np.maximum(first, p["start"])
-    after = leaf - p["full"] * p["rails"]
-    packed = np.clip(p["rails"] - after * p["pack"], 0, p["pack"])
-    rest = end - max(p["start"], p["full"] * p["group"])
-    return int(np.sum(np.where(after < 0, np.clip(nodes, 0, None), packed * max(rest, 0))) * each)
+    group = leaf // p["rails"]
+    nodes = np.minimum(first(group + 1), end) - np.maximum(first(group), p["start"])
+    after = np.clip(leaf - p["full"] * p["rails"], 0, p["over"])
+    packed = -(-np.minimum(after + 1, p["over"]) * p["rails"] // p["over"]) - -(-after * p["rails"] // p["over"])
+    rest = end - max(p["start"], p["full"] * p["group"] - p["shy"])
+    whole = leaf < p["full"] * p["rails"]
+    return int(np.sum(np.where(whole, np.clip(nodes, 0, None), packed * max(rest, 0))) * each)
 
 
 def _count_spread(p: Pattern, targets: int) -> int:

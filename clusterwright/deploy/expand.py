@@ -63,7 +63,8 @@ def _expand(cluster: Cluster, catalog: Catalog) -> Inventory:
     labels.settle()
     racks = tuple(_racks(cluster, named, tables["racks"]))
     groups = _groups(cluster, catalog, named, tables["nodes"])
-    switches = tuple(_switches(named, tables["switches"], racks))
+    rented = any(group.provider for group in groups)
+    switches = () if rented else tuple(_switches(named, tables["switches"], racks))
     hosts = tuple(_hosts(groups, racks, tables["racks"], named))
     settings = Settings(**cluster.answers["deploy"])
     return Inventory(
@@ -75,7 +76,7 @@ def _expand(cluster: Cluster, catalog: Catalog) -> Inventory:
         hosts=hosts,
         racks=racks,
         switches=switches,
-        units=tuple(_units(named, tables["links"], groups, switches)),
+        units=() if rented else tuple(_units(named, tables["links"], groups, switches)),
         tenants=tenants,
         workloads=workloads,
         tiers=tuple(Tier(*(row[key] for key in Tier._fields)) for row in tables["storage"]),
@@ -214,7 +215,7 @@ def _groups(cluster: Cluster, catalog: Catalog, named: Mapping[str, str], rows: 
 def _group(cluster: Cluster, catalog: Catalog, site: str, row: Row, first: int) -> Group:
     server = catalog.get("server", row["server"]) if row["accelerator"] else None
     gpu = catalog.get("accelerator", row["accelerator"]) if row["accelerator"] else None
-    cores = int(server.get("cores", 0.0)) if server is not None else 0
+    cores = int(server.get("cores", server.get("vcpus", 0.0) / _SMT)) if server is not None else 0
     sockets = int(row["cpus"])
     cores = cores or 32 * sockets
     return Group(
@@ -223,6 +224,7 @@ def _group(cluster: Cluster, catalog: Catalog, site: str, row: Row, first: int) 
         role=row["role"],
         server=row["server"],
         title=server.title if server is not None else "management server",
+        provider=server.text("provider") if server is not None and "provider" in server else "",
         accelerator=row["accelerator"],
         gpu_type=str(row["accelerator"]).split("-")[0],
         gpu_vendor=gpu.text("vendor") if gpu is not None else "",
@@ -234,7 +236,7 @@ def _group(cluster: Cluster, catalog: Catalog, site: str, row: Row, first: int) 
         memory_bytes=float(row["memory_bytes"]),
         nics=int(row["nics"]),
         nic_bytes_s=cluster.value("server.nic_bandwidth_bytes_s") if row["nics"] else 0.0,
-        storage_nics=int(cluster.value("fabric.storage.links_per_node")) if row["accelerator"] else 1,
+        storage_nics=int(cluster.value("fabric.storage.links_per_node")),
         nvme_bytes=float(row["local_nvme_bytes"]),
         power_w=float(row["power_w"]),
         units=float(row["units"]),
@@ -274,7 +276,7 @@ def _hosts(
 def _units(
     named: Mapping[str, str], links: Sequence[Row], groups: tuple[Group, ...], switches: tuple[Switch, ...]
 ) -> list[Unit]:
-    """Scalable units from the bundles between nodes and leaves: place of a node // size of a group is its unit."""
+    """Scalable units from the bundles between nodes and leaves: nodes of one rail group are a unit."""
     sized = {group.name: group.count for group in groups}
     leaves_of = {name: sum(s.group == name for s in switches) for name in {s.group for s in switches}}
     made: list[Unit] = []
@@ -286,7 +288,7 @@ def _units(
                 continue
             pattern = Pattern.read(row["pattern"])
             found = ends(pattern, leaves_of[row["target"]])
-            unit = (found.source + pattern["start"]) // pattern["group"] if pattern.kind == "rail" else found.target
+            unit = (found.target + pattern["base"]) // pattern["rails"] if pattern.kind == "rail" else found.target
             for j, node in sorted({*zip(unit.tolist(), found.source.tolist(), strict=True)}):
                 below.setdefault(j, {})[member(row["source"], node)] = None
             for j, leaf in sorted({*zip(unit.tolist(), found.target.tolist(), strict=True)}):
@@ -308,7 +310,8 @@ def _sites(
     groups: tuple[Group, ...],
 ) -> tuple[Site, ...]:
     rows = list(cluster.tables["sites"].rows())
-    rails = int(cluster.value("server.nics"))
+    efa = cluster.frame.text("fabric.technology").startswith("efa")  # no addresses of ours: it is no IP network
+    rails = 0 if efa else int(cluster.value("server.nics"))
     sized = [
         (sum(h.site == named[row["name"]] for h in hosts), sum(s.site == named[row["name"]] for s in switches), rails)
         for row in rows

@@ -37,6 +37,7 @@ class Group:
 
     Attributes:
         name: ``s1-compute``; hosts are ``s1-compute-0001`` and so on.
+        provider: of a cloud instance (``aws``), empty where the server is nobody's instance.
         role: compute, spare, login, scheduler, management, security or observability.
         server: of the catalogue; ``title`` in words.
         accelerator: of the catalogue, empty without one; ``gpu_type`` the short name that Slurm uses (``h100``),
@@ -52,6 +53,7 @@ class Group:
     role: str
     server: str
     title: str
+    provider: str
     accelerator: str
     gpu_type: str
     gpu_vendor: str
@@ -241,6 +243,11 @@ class Inventory:
     @property
     def _networks(self) -> Mapping[str, Mapping[str, Network]]:
         return {site.name: site.networks for site in self.sites}
+
+    @property
+    def provider(self) -> str:
+        """Who rents the accelerator servers out (``aws``); empty where they are not a provider's instances."""
+        return next((group.provider for group in self.groups if group.gpus), "")
 
     @property
     def gpus(self) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from clusterwright.catalog import Catalog, Part, PartNotFound
-from clusterwright.design.candidates import Candidate
+from clusterwright.design.candidates import Candidate, nearest_sold, with_switches
 from clusterwright.design.codes import FINDINGS
 from clusterwright.errors import InputError
 from clusterwright.findings import Finding
@@ -168,12 +168,12 @@ def _fabric(spec: Spec, catalog: Catalog, server: Part) -> tuple[Catalog, str]:
     A fabric that is only rented has no switches and cables of its own; those of the one nearest in rate stand in, as
     an estimate needs its links only.
     """
-    sold = [f for f in catalog.parts("fabric") if "switch" in f and "buy" in f.text("procurement")]
     named = catalog.get("fabric", spec.fabric.technology) if spec.fabric.technology is not None else None
-    rate = server["nic_rate_bytes_s"] if named is None else named["link_rate_bytes_s"]
-    nearest = min(sold, key=lambda f: (round(abs(math.log2(f["link_rate_bytes_s"] / rate)), 2), f["latency_s"], f.name))
-    if named is None or "switch" in named:
-        return catalog, (named or nearest).name
+    if named is None:
+        return catalog, nearest_sold(server["nic_rate_bytes_s"], catalog).name
+    nearest = with_switches(named, catalog)
+    if nearest is named:
+        return catalog, named.name
     lacking = {key: value for key, value in nearest.raw.items() if key not in named.raw}
     return catalog.including("fabrics", named.name, lacking), named.name
 

@@ -8,14 +8,25 @@ and serve as the way out of an infeasible spec, but they are never chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from clusterwright.catalog import Catalog, Part
 from clusterwright.spec import Spec, Train
 
-__all__ = ["Candidate", "enumerate_candidates", "feasible_fabrics", "lacking", "peak_key", "servers_for"]
+__all__ = [
+    "Candidate",
+    "enumerate_candidates",
+    "feasible_fabrics",
+    "lacking",
+    "nearest_sold",
+    "peak_key",
+    "provided",
+    "servers_for",
+    "sold_fabrics",
+    "with_switches",
+]
 
 NODE_COUNTS_WITHOUT_DEADLINE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 COUNT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 2.0, 3.0)
@@ -106,7 +117,7 @@ def _options(spec: Spec, catalog: Catalog, lifts: tuple[str, ...]) -> Iterator[C
         if lifts:
             densities = densities if "compute.nodes_per_rack" in lifts else densities[-1:]
             fabrics = fabrics[:1]
-        ways = _procurements(spec, accelerator, bool(lifts))
+        ways = _procurements(spec, server, accelerator, bool(lifts))
         for gpus, density, fabric, way in product(counts, reversed(densities), fabrics, ways):
             key = (accelerator.name, gpus, fabric, way)
             if way in RENTED and key in rented:
@@ -115,15 +126,23 @@ def _options(spec: Spec, catalog: Catalog, lifts: tuple[str, ...]) -> Iterator[C
             yield Candidate(server.name, accelerator.name, gpus, density, fabric, way, lifts)
 
 
-def _procurements(spec: Spec, accelerator: Part, lifted: bool) -> list[str]:
+def _procurements(spec: Spec, server: Part, accelerator: Part, lifted: bool) -> list[str]:
     """The ways of procurement to weigh: those asked for, or buying, renting and colocating.
 
-    Renting what nobody is known to offer is left out, unless the spec asks for nothing else.
+    A provider's instance is only rented. Renting what nobody is known to offer is left out, unless the spec asks for
+    nothing else.
     """
     asked = list(spec.finance.procurement) or ["buy", "rent", "colocate"]
+    if provided(server):
+        return [way for way in asked if way in RENTED]
     offered = {kind for rental in accelerator.rentals() for kind in RENTAL_WORDS.get(rental.kind, ())}
     had = [way for way in asked if way not in RENTED or way in offered]
     return had if had or lifted else asked
+
+
+def provided(server: Part) -> bool:
+    """Whether a cloud's instance: its hall, racks and network are the provider's."""
+    return server.text("procurement") == "rent"
 
 
 def servers_for(spec: Spec, catalog: Catalog, *, lifted: bool = False) -> list[Part]:
@@ -171,20 +190,42 @@ def _current(accelerator: Part, spec: Spec) -> bool:
 def feasible_fabrics(spec: Spec, catalog: Catalog, server: Part, *, lifted: bool = False) -> list[str]:
     """The link technologies that can be bought and run at the rate of the server's NICs, lowest latency first.
 
-    A technology named by the spec is the only one, unless ``lifted``: then it gives way where it does not fit.
+    A technology named by the spec is the only one, unless ``lifted``: then it gives way where it does not fit. A
+    provider's instance has the provider's network, which no wish changes; any EFA stands for that of the instance.
     """
     nic, speaks = server["nic_rate_bytes_s"], _protocols(server, catalog)
-    sold = [f for f in catalog.parts("fabric") if "switch" in f and "buy" in f.text("procurement")]
-    sold = [f for f in sold if f.text("protocol") in speaks]
+    sold = [f for f in catalog.parts("fabric") if f.text("protocol") in speaks]
+    sold = sold if provided(server) else sold_fabrics(sold)
     fitting = sorted(
         (f for f in sold if math.isclose(f["link_rate_bytes_s"], nic, rel_tol=0.01)),
         key=lambda f: (f["latency_s"], f.name),
     )
     if spec.fabric.technology is not None:
         named = catalog.get("fabric", spec.fabric.technology)
+        if provided(server):
+            efa = named.text("protocol") == "efa"
+            return [f.name for f in fitting if f.name == named.name or (efa and f.text("protocol") == "efa")]
         if not lifted or named.name in {f.name for f in fitting}:
             return [named.name] if "switch" in named and "buy" in named.text("procurement") else []
     return [f.name for f in fitting]
+
+
+def sold_fabrics(fabrics: Iterable[Part]) -> list[Part]:
+    """Those whose switches and cables can be bought."""
+    return [f for f in fabrics if "switch" in f and "buy" in f.text("procurement")]
+
+
+def with_switches(fabric: Part, catalog: Catalog) -> Part:
+    """The fabric, or where it is only rented the one nearest in rate, whose switches and cables stand for its own."""
+    return fabric if "switch" in fabric else nearest_sold(fabric["link_rate_bytes_s"], catalog)
+
+
+def nearest_sold(rate_bytes_s: float, catalog: Catalog) -> Part:
+    """Of the fabrics that can be bought the one nearest in rate, lowest latency first."""
+    return min(
+        sold_fabrics(catalog.parts("fabric")),
+        key=lambda f: (round(abs(math.log2(f["link_rate_bytes_s"] / rate_bytes_s)), 2), f["latency_s"], f.name),
+    )
 
 
 def _protocols(server: Part, catalog: Catalog) -> tuple[str, ...]:

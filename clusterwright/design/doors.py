@@ -16,11 +16,11 @@ __all__ = ["APPLY", "SIZE", "assemble", "weigh"]
 SIZE: tuple[Callable[[Frame, Spec, Catalog], None], ...] = (
     compute.size,  # GPUs to nodes, nodes to sites
     reliability.size_spares,  # spares decide how many nodes the fabric must reach
+    scheduling.size,  # management, login, scheduler, observability and security nodes, by the count of compute nodes
     fabric.size,  # switches and cables; the collectives run on them
     training.size,  # plan, memory, step time; gives the checkpoint's size
     storage.size,  # tiers and how fast a checkpoint is written
     reliability.size,  # interruptions, checkpoint interval, wall clock
-    scheduling.size,  # management, login, scheduler, observability and security nodes
     facility.size,  # racks, power, cooling, floor, energy, carbon
     cost.size,  # what all of it costs
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterwright.catalog import Catalog, Part, Rental
 from clusterwright.cluster import Floats, Frame, Provenance, assumed, chosen, from_spec
-from clusterwright.design.candidates import RENTAL_WORDS, Candidate, peak_key
+from clusterwright.design.candidates import RENTAL_WORDS, Candidate, peak_key, provided, with_switches
 from clusterwright.domains.fabric import cable_power, cable_price
 from clusterwright.search import median
 from clusterwright.spec import Spec
@@ -79,7 +79,7 @@ def fill(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Cat
             accelerators.give(frame, f"training[{j}].peak_flops", f"peak_{precision}_flops")
     _give_choices(frame, candidates, spec)
     _give_fabric(frame, candidates, spec, catalog)
-    _give_prices(frame, accelerators)
+    _give_prices(frame, servers, accelerators)
     _give_sites(frame, spec)
     if len(candidates) == 1:
         _name_choices(frame, candidates[0])
@@ -152,18 +152,24 @@ CABLE_LENGTHS_M = {"cable": 12.0, "trunk": 30.0}
 """Mean lengths assumed: node to leaf within a row of racks, leaf to spine across the hall."""
 
 
+_PROVIDED = "1 where the servers are a provider's instances: the compute network between them is the provider's, too"
+
+
 def _give_fabric(frame: Frame, candidates: Sequence[Candidate], spec: Spec, catalog: Catalog) -> None:
     fabrics = [catalog.get("fabric", c.fabric) for c in candidates]
     column = _Column(fabrics, "fabric")
+    bought = [with_switches(f, catalog) for f in fabrics]
+    theirs = [float(provided(catalog.get("server", c.server))) for c in candidates]
+    frame.give("fabric.provided", theirs, Provenance("default", note=_PROVIDED), count=True)
     for path, key in {
         "fabric.link_bandwidth_bytes_s": "link_rate_bytes_s",
         "fabric.latency_s": "latency_s",
-        "fabric.radix": "radix",
         "fabric.rdma_efficiency": "achievable_fraction",
     }.items():
         column.give(frame, path, key)
+    _Column(bought, "fabric").give(frame, "fabric.radix", "radix")
     frame.give("fabric.planes", 1.0, Provenance("default", note="one plane"), count=True)
-    switches = _Column([catalog.get("switch", f.text("switch")) for f in fabrics], "switch")
+    switches = _Column([catalog.get("switch", f.text("switch")) for f in bought], "switch")
     for path, key in {
         "fabric.switch_power_w": "power_w",
         "fabric.switch_price_usd": "purchase_price_usd",
@@ -172,7 +178,7 @@ def _give_fabric(frame: Frame, candidates: Sequence[Candidate], spec: Spec, cata
     }.items():
         switches.give(frame, path, key)
     for name, field in (("cable", "cable_medium"), ("trunk", "cable_long")):
-        cables = _Column([catalog.get("cable", f.text(field)) for f in fabrics], "cable")
+        cables = _Column([catalog.get("cable", f.text(field)) for f in bought], "cable")
         ends = "node to leaf" if name == "cable" else "leaf to spine"
         length = Provenance("assumption", note=f"mean length, {ends}")
         frame.give(f"fabric.{name}_length_m", CABLE_LENGTHS_M[name], length)
@@ -195,17 +201,24 @@ def _give_fabric(frame: Frame, candidates: Sequence[Candidate], spec: Spec, cata
     frame.give("fabric.oversubscription", spec.fabric.oversubscription, origin)
 
 
-def _give_prices(frame: Frame, accelerators: _Column) -> None:
-    """Rental $/GPU-h by way of procurement: the market's price, the lowest and highest recent offer as interval."""
+def _give_prices(frame: Frame, servers: _Column, accelerators: _Column) -> None:
+    """Rental $/GPU-h by way of procurement: the market's price, the lowest and highest recent offer as interval.
+
+    A provider's instance has the provider's price, where it is known.
+    """
+    pairs = list(zip(servers.parts, accelerators.parts, strict=True))
     for path, way in (("cost.rent_usd_per_gpu_h", "rent"), ("cost.reserved_usd_per_gpu_h", "reserved")):
-        offers = [_recent(part, way) for part in accelerators.unique]
-        prices = [sorted(r.usd_per_gpu_h for r in several) for several in offers]
-        middle = np.array([_market(several) for several in offers])[accelerators.index]
-        low = np.array([p[0] if p else 0.0 for p in prices])[accelerators.index]
-        high = np.array([p[-1] if p else 0.0 for p in prices])[accelerators.index]
-        note = "; ".join(f"{r.provider} {r.usd_per_gpu_h:g} USD ({r.kind}, {r.date})" for r in offers[0])
-        place = f"catalogue: accelerator/{accelerators.unique[0].name} rental"
-        titles = "; ".join(dict.fromkeys(r.source.title for r in offers[0]))
+        found = {part.name: (part, _recent(part, way)) for part in servers.unique if provided(part)}
+        found |= {part.name: (part, _recent(part, way)) for part in accelerators.unique}
+        asked = [server.name if found.get(server.name, ("", []))[1] else gpu.name for server, gpu in pairs]
+        prices = {name: sorted(r.usd_per_gpu_h for r in several) for name, (_, several) in found.items()}
+        middle = np.array([_market(found[name][1]) for name in asked])
+        low = np.array([prices[name][0] if prices[name] else 0.0 for name in asked])
+        high = np.array([prices[name][-1] if prices[name] else 0.0 for name in asked])
+        part, offers = found[asked[0]]
+        note = "; ".join(f"{r.provider} {r.usd_per_gpu_h:g} USD ({r.kind}, {r.date})" for r in offers)
+        place = f"catalogue: {part.kind.removesuffix('s')}/{part.name} rental"
+        titles = "; ".join(dict.fromkeys(r.source.title for r in offers))
         origin = Provenance("catalog", place=place, source=titles, note=note)
         frame.give(path, middle, origin, low=low, high=high)
 

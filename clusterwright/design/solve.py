@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 
 from clusterwright import __version__
-from clusterwright.catalog import Catalog
+from clusterwright.catalog import Catalog, Part
 from clusterwright.cluster import SCHEMA_NAME, Cluster
 from clusterwright.design.audit import audit
-from clusterwright.design.candidates import Candidate, enumerate_candidates, lacking, servers_for
+from clusterwright.design.candidates import (
+    RENTED,
+    Candidate,
+    enumerate_candidates,
+    feasible_fabrics,
+    lacking,
+    provided,
+    servers_for,
+)
 from clusterwright.design.choose import considered_rows, pareto_points
 from clusterwright.design.codes import FINDINGS
 from clusterwright.design.doors import assemble
@@ -182,6 +190,8 @@ def _nothing(spec: Spec, catalog: Catalog) -> Finding:
     asked = server or ", ".join(spec.compute.accelerators or ["any accelerator"])
     precision = ", ".join(sorted({w.train.precision for w in spec.workloads if w.train is not None}))
     hint = "see 'clusterwright catalog list server', add one with --overlay FILE, or ask for another precision"
+    if server is not None and provided(catalog.get("server", server)) and servers_for(spec, catalog):
+        return _not_at_provider(spec, catalog, catalog.get("server", server))
     if fabric is not None and servers_for(spec, catalog):
         said = f"switches of {fabric} are not sold, so that no network can be built of it"
         return FINDINGS["DESIGN-NO-OPTION"].at(spec.place("fabric.technology"), said, "name another, or leave it auto")
@@ -197,3 +207,17 @@ def _nothing(spec: Spec, catalog: Catalog) -> Finding:
     else:
         said = f"the catalogue has no complete server to buy with {asked} that computes in {precision}"
     return FINDINGS["DESIGN-NO-OPTION"].at(spec.place("compute"), said, hint)
+
+
+def _not_at_provider(spec: Spec, catalog: Catalog, server: Part) -> Finding:
+    """Why a provider's instance cannot be had as asked: it is only rented, and its network comes with it."""
+    asked, title = spec.finance.procurement, server.text("provider").upper()
+    if asked and not set(asked) & set(RENTED):
+        said = f"{server.name} is an instance of {title}, which can only be rented, not {' or '.join(asked)}"
+        hint = "write finance.procurement: [rent], or name a server that is sold"
+        return FINDINGS["DESIGN-NO-OPTION"].at(spec.place("finance.procurement"), said, hint)
+    free = spec.model_copy(update={"fabric": spec.fabric.model_copy(update={"technology": None})})
+    theirs = " or ".join(feasible_fabrics(free, catalog, server)) or "its own network"
+    said = f"{title} joins {server.name} by {theirs}; {spec.fabric.technology} cannot be had there"
+    hint = f"leave fabric.technology out or write {theirs}, or rent a server that has {spec.fabric.technology}"
+    return FINDINGS["DESIGN-NO-OPTION"].at(spec.place("fabric.technology"), said, hint)

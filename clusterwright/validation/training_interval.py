@@ -44,9 +44,7 @@ def open_width(case: Case, by: Calibration) -> float:
     release, releases = case.row.text("release"), by.facts.get("releases", ())
     if case.row.text("framework") not in by.factors or (release and releases and release not in releases):
         parts.append(by.spread.get("software", 0.0))
-    gpus = by.facts.get("gpus", ())
-    if gpus and case.chip.name not in gpus:
-        parts.append(by.spread.get("gpu", 0.0))
+    parts.append(by.unseen(case.chip.name))
     return float(np.sqrt(sum(p**2 for p in parts)))
 
 

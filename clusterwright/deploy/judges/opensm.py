@@ -31,8 +31,6 @@ _LIBRARIES = (
 _MOST_HOSTS = 9_000
 """Ports of hosts above which routing takes minutes; larger fabrics are read by us only."""
 _UP, _CONFIGURED = "SUBNET UP", "ftree tables configured on all switches"
-_UNEVEN = re.compile(r"ERR AB0A")
-"""Switches of one tier with different numbers of switches below them: a last pod that is not full."""
 _BAD = re.compile(r"(ERR AB\w+.*|.*fall.?back.*|.*not been identified as FatTree.*|.*hasn't been identified.*)", re.I)
 
 
@@ -52,13 +50,10 @@ def judge_fabric(folder: Folder) -> Iterator[Check]:
             yield Check(path, "opensm", OPENSM.version, "none", True, said)
             continue
         ok, said = route(text, hosts, library)
-        if not ok and _UNEVEN.search(said):
-            ok, other = route(text, hosts, library, engine="updn")
-            said = f"pods of different size, which OpenSM's fat-tree engine refuses; {other}" if ok else said
         yield Check(path, "opensm", OPENSM.version, "tool", ok, said)
 
 
-def route(text: str, hosts: int, library: str, seconds: float = 120.0, engine: str = "ftree") -> tuple[bool, str]:
+def route(text: str, hosts: int, library: str, seconds: float = 120.0) -> tuple[bool, str]:
     """Whether OpenSM routes the fabric as a fat tree.
 
     Args:
@@ -66,7 +61,6 @@ def route(text: str, hosts: int, library: str, seconds: float = 120.0, engine: s
         hosts: ports of hosts in it.
         library: that stands between OpenSM and the simulator.
         seconds: after which it is given up.
-        engine: ``ftree``, or ``updn`` for pods of different size, which balances traffic worse.
 
     Returns:
         Verdict, and what was found.
@@ -91,24 +85,22 @@ def route(text: str, hosts: int, library: str, seconds: float = 120.0, engine: s
         )
         try:
             log = place / "osm.log"
-            words = [opensm, "-o", "-e", "-R", engine, "-f", str(log), "-D", "0x3", "--maxsmps", "32"]
+            words = [opensm, "-o", "-e", "-R", "ftree", "-f", str(log), "-D", "0x3", "--maxsmps", "32"]
             extra = {"LD_PRELOAD": library, "SIM_HOST": first, "OSM_TMP_DIR": name, "OSM_CACHE_DIR": name, **socket}
             done = run(words, place, seconds, extra)
             said = log.read_text(errors="replace") if log.is_file() else ""
         finally:
             os.killpg(simulator.pid, signal.SIGKILL)
             simulator.wait()
-    return _verdict(done, said, engine)
+    return _verdict(done, said)
 
 
-def _verdict(done: Judged, log: str, engine: str) -> tuple[bool, str]:
+def _verdict(done: Judged, log: str) -> tuple[bool, str]:
     if done.code == 124:
         return False, done.text
     bad = _BAD.search(log)
     if bad is not None:
         return False, " ".join(bad.group(0).split())[:200]
-    if engine != "ftree" and _UP in log + done.text and f"{engine} tables configured on all switches" in log:
-        return True, "routed by up*/down*, subnet up; traffic is balanced worse than in a full fat tree"
     if _CONFIGURED not in log or _UP not in log + done.text:
         return False, "the fat-tree tables were not configured on all switches"
     return True, "routed as a fat tree, subnet up"

@@ -45,13 +45,12 @@ class Entry(NamedTuple):
     wanted: Callable[[Inventory], bool]
 
 
-_RENTED = ("rent", "reserved")
-
-
 def _rents_aws(inventory: Inventory) -> bool:
-    from clusterwright.deploy.targets.terraform.values import rentable
+    return inventory.provider == "aws"
 
-    return inventory.text("cost.procurement") in _RENTED and rentable(inventory)
+
+def _ours(inventory: Inventory) -> bool:
+    return not inventory.provider
 
 
 def _always(_: Inventory) -> bool:
@@ -65,7 +64,7 @@ TARGETS: Mapping[str, Entry] = {
     "ansible": Entry("inventory, variables and playbooks", _always),
     "terraform": Entry("AWS instances, network, storage, roles", _rents_aws),
     "gitlab": Entry("pipeline that verifies, plans and applies the bundle", _always),
-    "fabric": Entry("port and host maps, cables, racks, NetBox import", _always),
+    "fabric": Entry("port and host maps, cables, racks, NetBox import", _ours),
     "storage": Entry("tiers, lifecycle and quotas", _always),
     "security": Entry("encryption and access", _always),
     "runbook": Entry("from provisioning and acceptance tests to decommissioning", _always),

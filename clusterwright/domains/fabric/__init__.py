@@ -54,6 +54,7 @@ LAWS = laws(
     endpoints.spare_down_ports,
     endpoints.spare_up_ports,
     side.storage_oversubscription,
+    side.storage_service_links,
     side.storage_device_links,
     side.storage_extra_links,
     side.storage_price,

@@ -28,6 +28,8 @@ __all__ = ["findings", "topology_text"]
 def topology_text(cluster: Cluster) -> str:
     """The topology built, in words: ``rail-optimised fat tree, 2 tiers, 1:1``."""
     count = int(cluster.value("fabric.tiers"))
+    if cluster.value("fabric.provided"):
+        return "the provider's"
     if count == 0:
         return "none: one scale-up domain needs no compute network"
     if count == 1:
@@ -50,6 +52,11 @@ def findings(cluster: Cluster, spec: Spec, catalog: Catalog) -> Iterator[Finding
             yield FINDINGS["FABRIC-TOO-LARGE"].at(
                 f"{own}.fits", message, "take switches with more ports, or more sites"
             )
+        elif there and value("fabric.provided"):
+            technology, server = cluster.frame.text("fabric.technology"), cluster.frame.text("compute.server")
+            message = f"{site.name}: {technology} joins the instances {server}; no switch or cable of it is ours"
+            hint = "start them in one placement group, as near to each other as the provider can"
+            yield FINDINGS["FABRIC-PROVIDED"].at(f"{own}.leaf_switches", message, hint)
         elif there and not value(f"{own}.nodes"):
             message = f"{site.name}: {there:,.0f} node{'s' if there > 1 else ''} in one scale-up domain"
             yield FINDINGS["FABRIC-NOT-NEEDED"].at(f"{own}.leaf_switches", message)

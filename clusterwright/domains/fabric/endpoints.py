@@ -38,14 +38,14 @@ def rails(links: Floats, planes: Floats, rail_optimised: Floats) -> Floats:
 
 @law(
     "fabric.networked_nodes",
-    formula="nodes, or 0 where one server or rack-scale system is all there is",
+    formula="nodes, or 0 where one server or rack-scale system is all there is, or the network is a provider's",
     unit="1",
-    source="a single scale-up domain has nobody to talk to over the compute network",
+    source="a single scale-up domain has nobody to talk to over the compute network; a provider's is not ours to build",
     count=True,
 )
-def networked_nodes(nodes: Floats, system_nodes: Floats) -> Floats:
-    """Nodes of a site that work together over the compute network."""
-    return np.where(nodes > system_nodes, nodes, 0.0)
+def networked_nodes(nodes: Floats, system_nodes: Floats, provided: Floats) -> Floats:
+    """Nodes of a site that work together over a compute network of ours; ``provided`` is 1 where it is a provider's."""
+    return np.where((nodes > system_nodes) & (provided <= 0.0), nodes, 0.0)
 
 
 @law(

@@ -11,16 +11,22 @@ What the published reference designs teach, and the laws below say:
   the smallest one with ports enough. That is why 64 leaves with 72 uplinks have 36 spines, though 32 would have the
   ports, and 24 leaves with 32 uplinks have 16 rather than 12.
 - Uplinks are provisioned for all down ports of a leaf, also where a group is not full.
-- Three tiers are pods of radix/2 leaves and as many spines as a leaf has uplinks. Spine *k* of every pod ends at
-  the *k*-th group of cores; the size of that group is again the smallest divisor with ports enough.
+- Three tiers are pods of at most radix/2 leaves and as many spines as a leaf has uplinks. Spine *k* of every pod ends
+  at the *k*-th group of cores; the size of that group is again the smallest divisor with ports enough.
+- All pods have as many leaves, as the scalable units of the references do. Leaves are added until the pods divide
+  them, at most one less than there are pods: a subnet manager takes only switches of one tier with equally many
+  switches below for a fat tree, and routes anything else worse.
 
 Full rail groups are filled first. The nodes left over share leaves: as many rails a leaf as its down ports allow, so
-that four nodes of eight rails beyond full groups cost one leaf and not eight.
+that four nodes of eight rails beyond full groups cost one leaf and not eight. Where leaves were added to make pods
+equal, nodes are dealt evenly over all groups (:func:`layout`), so that no leaf stays empty.
 
 All functions take arrays of shape (n,), one entry a candidate, and return such; counts are floats holding integers.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +34,13 @@ from numpy.typing import NDArray
 from clusterwright.cluster import law
 
 __all__ = [
+    "Layout",
     "bisection_bandwidth",
     "core_switches",
     "down_ports",
     "fat_tree",
     "fits",
+    "layout",
     "leaf_spine_cables",
     "leaf_switches",
     "links_per_node",
@@ -119,7 +127,7 @@ def down_ports(radix: Numbers, oversubscription: Numbers) -> Floats:
 @law(
     "fabric.leaf_switches",
     formula="planes x (rails x floor(nodes / group) + ceil(rails / rails a leaf of the rest)); one a plane when the "
-    "radix holds all endpoints",
+    "radix holds all endpoints; beyond radix leaves the next multiple of the pods",
     unit="1",
     source=_SUPERPOD,
     valid=_VALID,
@@ -156,10 +164,49 @@ def leaf_switches(
     packed = np.clip(np.floor(down / np.maximum(rest * per_rail, 1.0) + _HAIR), 1.0, np.maximum(rails, 1.0))
     leaves = full * rails + np.where(rest > 0.0, np.ceil(rails / packed), 0.0)
     over = np.maximum(extra - (leaves * down - nodes * in_plane), 0.0)
-    leaves = leaves + np.ceil(over / np.maximum(down, 1.0))
+    leaves = _equal_pods(leaves + np.ceil(over / np.maximum(down, 1.0)), radix)
     single = (endpoints <= radix) & (np.asarray(flat) > 0.0)
     count: Floats = np.where(endpoints <= 0.0, 0.0, np.where(single, 1.0, leaves)) * planes
     return count
+
+
+def _equal_pods(leaves: Floats, radix: Floats) -> Floats:
+    """Leaves of a plane, raised to a multiple of the pods where there are three tiers."""
+    many = np.maximum(np.ceil(leaves / np.maximum(np.floor(radix / 2.0), 1.0)), 1.0)
+    return np.where(leaves > radix, np.ceil(leaves / many) * many, leaves)
+
+
+class Layout(NamedTuple):
+    """How the nodes of a plane sit on its leaves; see the pattern ``rail`` of :mod:`clusterwright.cluster.graph`."""
+
+    group: int
+    full: int
+    shy: int
+    rest: int
+    over: int
+
+
+def layout(nodes: int, leaves: int, rails: int, per_rail: int, down: int) -> Layout:
+    """Deal the nodes of one plane over the leaves that :func:`leaf_switches` found.
+
+    Args:
+        nodes: of the plane.
+        leaves: of the plane.
+        rails: leaves over which a node's links are spread.
+        per_rail: links of a node at one of them.
+        down: ports of a leaf towards the nodes.
+    """
+    group = max(down // per_rail, 1)
+    full, rest = divmod(nodes, group)
+    pack = min(max(down // max(rest * per_rail, 1), 1), rails)
+    over = -(-rails // pack)
+    if leaves <= full * rails + (over if rest else 0):
+        return Layout(group, full, 0, rest, over)
+    full, over = divmod(leaves, rails)
+    held = down // (-(-rails // over) * per_rail) if over else 0
+    rest = min(held, max(1, nodes * over // leaves, nodes - full * group))
+    group = -(-(nodes - rest) // full)
+    return Layout(group, full, full * group - (nodes - rest), rest, max(over, 1))
 
 
 @law(
@@ -179,7 +226,7 @@ def tiers(leaves: Floats, radix: Floats, planes: Numbers = 1.0) -> Floats:
 
 @law("fabric.pods", formula="ceil(leaves / (radix / 2)) with three tiers", unit="1", source=_SUPERPOD, count=True)
 def pods(leaves: Floats, tier_count: Floats, radix: Floats, planes: Numbers = 1.0) -> Floats:
-    """Pods of a plane: sets of leaves under common spines."""
+    """Pods of a plane: equally large sets of leaves under common spines."""
     count: Floats = np.where(tier_count >= 3.0, np.ceil(leaves / planes / np.floor(radix / 2.0)), tier_count > 0.0)
     return count
 

@@ -37,6 +37,13 @@ FINDINGS = codes(
         "All GPUs are in one scale-up domain and exchange data over it. Storage and management networks remain.",
     ),
     Code(
+        "FABRIC-PROVIDED",
+        "info",
+        "The compute network is the provider's",
+        "The servers are instances that a provider rents out, and the network between them comes with them. Its links "
+        "set the speed of collectives; its switches, cables and routing are nobody's to order or to configure.",
+    ),
+    Code(
         "FABRIC-OVERSUBSCRIBED",
         "warning",
         "Leaves have fewer uplinks than down ports",

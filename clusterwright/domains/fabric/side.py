@@ -2,10 +2,11 @@
 
 Storage: a Clos network of its own, two links a node to two different leaves, so oversubscribed at the leaves that a
 node still has the rate that the SuperPOD reference asks for. Its other endpoints are the storage system, sized by the
-reference's best read rate for 32 nodes, the service nodes, and two uplinks of every management switch.
+reference's best read rate for 32 nodes, the servers beside compute (login, scheduler, management ...) with two links
+each, and two uplinks of every management switch.
 
-Management: 1 GbE. Each node has two ports (its baseboard controller and its system), each switch one, each rack two
-power strips.
+Management: 1 GbE. Each node and each server beside compute has two ports (its baseboard controller and its system),
+each switch one, each rack two power strips.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = [
     "storage_extra_links",
     "storage_oversubscription",
     "storage_price",
+    "storage_service_links",
 ]
 
 Floats = NDArray[np.float64]
@@ -33,6 +35,7 @@ Floats = NDArray[np.float64]
 NODE_PORTS = 2.0
 RACK_PORTS = 2.0
 UPLINKS = 2.0
+SERVICE_LINKS = 2.0
 
 
 @law(
@@ -47,6 +50,18 @@ def storage_oversubscription(links: Floats, link_bandwidth_bytes_s: Floats, node
 
 
 @law(
+    "fabric.storage_service_links",
+    formula="2 x servers beside compute",
+    unit="1",
+    source="arithmetic; the two links end at two leaves, as those of compute nodes",
+    count=True,
+)
+def storage_service_links(servers: Floats) -> Floats:
+    """Links of login, scheduler, management and other servers to the storage network, which is their in-band one."""
+    return SERVICE_LINKS * servers
+
+
+@law(
     "fabric.storage_device_links",
     formula="max(2, ceil(nodes x read rate of 32 nodes / 32 / link rate)) + service links",
     unit="1",
@@ -56,51 +71,55 @@ def storage_oversubscription(links: Floats, link_bandwidth_bytes_s: Floats, node
 def storage_device_links(
     nodes: Floats, group_read_bytes_s: Floats, link_bandwidth_bytes_s: Floats, service_links: Floats
 ) -> Floats:
-    """Links of the storage system and of service nodes."""
+    """Links of the storage system and of the servers beside compute."""
     targets = np.maximum(np.ceil(nodes * group_read_bytes_s / 32.0 / link_bandwidth_bytes_s - 1e-9), 2.0)
     return np.where(nodes > 0.0, targets + service_links, 0.0)
 
 
 @law(
     "fabric.storage_extra_links",
-    formula="device links + 2 x ceil(5 nodes / access ports)",
+    formula="device links + 2 x ceil((5 nodes + service links) / access ports)",
     unit="1",
     source="ports kept for the uplinks of management switches, with at most five management ports a node",
     count=True,
 )
-def storage_extra_links(nodes: Floats, device_links: Floats, access_ports: Floats) -> Floats:
+def storage_extra_links(nodes: Floats, device_links: Floats, service_links: Floats, access_ports: Floats) -> Floats:
     """Ports of storage leaves that no compute node takes."""
-    return device_links + UPLINKS * np.ceil(5.0 * nodes / access_ports)
+    return device_links + UPLINKS * np.ceil((5.0 * nodes + service_links) / access_ports)
 
 
-def _management_ports(nodes: Floats, switches: list[Floats], nodes_per_rack: Floats) -> Floats:
+def _management_ports(nodes: Floats, servers: Floats, switches: list[Floats], nodes_per_rack: Floats) -> Floats:
     racks = np.ceil(nodes / nodes_per_rack)
-    ports: Floats = NODE_PORTS * nodes + sum(switches, np.zeros_like(nodes)) + RACK_PORTS * racks
+    ports: Floats = NODE_PORTS * (nodes + servers) + sum(switches, np.zeros_like(nodes)) + RACK_PORTS * racks
     return ports
 
 
 @law(
     "fabric.management_switches",
-    formula="ceil((2 nodes + switches + 2 racks) / ports)",
+    formula="ceil((2 nodes + 2 servers + switches + 2 racks) / ports)",
     unit="1",
     source="a port for each baseboard controller, system, switch and power strip",
     count=True,
 )
-def management_switches(nodes: Floats, switches: list[Floats], nodes_per_rack: Floats, access_ports: Floats) -> Floats:
-    """Access switches of the out-of-band network of a site."""
-    return np.ceil(_management_ports(nodes, switches, nodes_per_rack) / access_ports)
+def management_switches(
+    nodes: Floats, servers: Floats, switches: list[Floats], nodes_per_rack: Floats, access_ports: Floats
+) -> Floats:
+    """Access switches of the out-of-band network of a site; ``servers`` are those beside compute."""
+    return np.ceil(_management_ports(nodes, servers, switches, nodes_per_rack) / access_ports)
 
 
 @law(
     "fabric.management_cables",
-    formula="2 nodes + switches + 2 racks + 2 x access switches",
+    formula="2 nodes + 2 servers + switches + 2 racks + 2 x access switches",
     unit="1",
     source="a port for each baseboard controller, system, switch and power strip; two uplinks",
     count=True,
 )
-def management_cables(nodes: Floats, switches: list[Floats], nodes_per_rack: Floats, access: Floats) -> Floats:
-    """Cables of the out-of-band network of a site."""
-    return _management_ports(nodes, switches, nodes_per_rack) + UPLINKS * access
+def management_cables(
+    nodes: Floats, servers: Floats, switches: list[Floats], nodes_per_rack: Floats, access: Floats
+) -> Floats:
+    """Cables of the out-of-band network of a site; ``servers`` are those beside compute."""
+    return _management_ports(nodes, servers, switches, nodes_per_rack) + UPLINKS * access
 
 
 @law(

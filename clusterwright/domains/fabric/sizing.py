@@ -33,8 +33,8 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 
     Args:
         frame: needs ``server.{nics,nic_bandwidth_bytes_s,system_nodes}``, ``compute.nodes_per_rack``,
-            ``fabric.{link_bandwidth_bytes_s,radix,oversubscription,planes}``, prices, powers and masses of switch and
-            cables, and per site ``nodes`` and ``spare_nodes``.
+            ``fabric.{link_bandwidth_bytes_s,radix,oversubscription,planes,provided}``, prices, powers and masses of
+            switch and cables, and per site ``nodes``, ``spare_nodes`` and ``management.nodes``.
         spec: topology, oversubscription, sites.
         catalog: parts of the storage and management networks.
     """
@@ -111,7 +111,6 @@ def _give_side_parts(frame: Frame, catalog: Catalog) -> None:
     )
     frame.give("fabric.storage.rails", 2.0, assumed("the two links of a node end at two leaves"), count=True)
     frame.give("fabric.storage.planes", 1.0, assumed("one plane"), count=True)
-    frame.give("fabric.storage.service_links", 16.0, assumed("eight service nodes with two links each"), count=True)
     for path, name in (
         ("fabric.storage.node_rate_bytes_s", "storage_fabric_node_bytes_s"),
         ("fabric.storage.group_read_bytes_s", "superpod_best_su_read_bytes_s"),
@@ -139,7 +138,13 @@ def _give_side_parts(frame: Frame, catalog: Catalog) -> None:
 def _compute_network(frame: Frame, site: str) -> None:
     """Counts for the requested nodes, for all, and their difference."""
     own = f"{site}.fabric"
-    frame.derive(f"{own}.nodes", endpoints.networked_nodes, nodes=f"{site}.nodes", system_nodes="server.system_nodes")
+    frame.derive(
+        f"{own}.nodes",
+        endpoints.networked_nodes,
+        nodes=f"{site}.nodes",
+        system_nodes="server.system_nodes",
+        provided="fabric.provided",
+    )
     frame.derive(f"{own}.all.nodes", endpoints.all_nodes, nodes=f"{own}.nodes", spare_nodes=f"{site}.spare_nodes")
     _tree(frame, own, "fabric.down_ports", "fabric.up_ports")
     frame.derive(
@@ -236,19 +241,21 @@ def _tree(
 def _storage_network(frame: Frame, site: str) -> None:
     own = f"{site}.fabric.storage"
     frame.derive(f"{own}.nodes", endpoints.all_nodes, nodes=f"{site}.nodes", spare_nodes=f"{site}.spare_nodes")
+    frame.derive(f"{own}.service_links", side.storage_service_links, servers=f"{site}.management.nodes")
     frame.derive(
         f"{own}.device_links",
         side.storage_device_links,
         nodes=f"{own}.nodes",
         group_read_bytes_s="fabric.storage.group_read_bytes_s",
         link_bandwidth_bytes_s="fabric.storage.switch_port_rate_bytes_s",
-        service_links="fabric.storage.service_links",
+        service_links=f"{own}.service_links",
     )
     frame.derive(
         f"{own}.extra_links",
         side.storage_extra_links,
         nodes=f"{own}.nodes",
         device_links=f"{own}.device_links",
+        service_links=f"{own}.service_links",
         access_ports="fabric.management.switch_ports",
     )
     _tree(
@@ -269,7 +276,11 @@ def _storage_network(frame: Frame, site: str) -> None:
 def _management_network(frame: Frame, site: str) -> None:
     own = f"{site}.fabric.management"
     switches = [f"{site}.fabric.all.{name}" for name in SWITCHES] + [f"{site}.fabric.storage.{n}" for n in SWITCHES]
-    shared = {"nodes": f"{site}.fabric.storage.nodes", "nodes_per_rack": "compute.nodes_per_rack"}
+    shared = {
+        "nodes": f"{site}.fabric.storage.nodes",
+        "servers": f"{site}.management.nodes",
+        "nodes_per_rack": "compute.nodes_per_rack",
+    }
     frame.derive(
         f"{own}.switches",
         side.management_switches,

@@ -12,6 +12,7 @@ from typing import Any
 
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, Pattern, Provenance, bundled
+from clusterwright.domains.fabric.fattree import layout
 from clusterwright.domains.fabric.parts import Parts, parts_of
 from clusterwright.spec import Spec
 
@@ -44,13 +45,9 @@ class _Tree:
         if self.tiers < 3:
             name = f"{self.prefix}-p01" if self.parts.network == "compute" else self.prefix
             return [(name, 0, self.leaves, self.spines)]
-        size = self.parts.ports // 2
-        starts = range(0, self.leaves, size)
-        each = self.spines // max(len(starts), 1)
-        return [
-            (f"{self.prefix}-p{k + 1:02d}", start, min(size, self.leaves - start), each)
-            for k, start in enumerate(starts)
-        ]
+        many = -(-self.leaves // (self.parts.ports // 2))
+        size, each = self.leaves // many, self.spines // many
+        return [(f"{self.prefix}-p{k + 1:02d}", k * size, size, each) for k in range(many)]
 
 
 def fill(cluster: Cluster, spec: Spec, catalog: Catalog) -> None:
@@ -97,16 +94,14 @@ def _rails(cluster: Cluster, i: int, tree: _Tree, plane: int, planes: int) -> No
     everyone = int(cluster.value(f"sites[{i}].fabric.all.nodes"))
     links = int(cluster.value("fabric.links_per_node")) // planes
     rails = int(cluster.value("fabric.rails")) if tree.tiers > 1 else 1
-    group = max(tree.down // max(links // rails, 1), 1) if tree.tiers > 1 else everyone
-    full = everyone // group
-    rest = everyone - full * group
-    pack = min(max(tree.down // max(rest * (links // rails), 1), 1), rails)
+    per_rail = max(links // rails, 1)
+    dealt = layout(everyone, tree.leaves, rails, per_rail, tree.down if tree.tiers > 1 else everyone * per_rail)
     start = 0
     for role in ("compute", "spare"):
         many = int(cluster.value(f"sites[{i}].{'nodes' if role == 'compute' else 'spare_nodes'}"))
         for name, base, leaves, _ in tree.pods() if many else []:
-            numbers = {"of": many, "start": start, "rails": rails, "group": group, "full": full, "rest": rest}
-            numbers |= {"pack": pack, "links": links, "first": plane * links, "base": base}
+            numbers = {"of": many, "start": start, "rails": rails, **dealt._asdict()}
+            numbers |= {"links": links, "first": plane * links, "base": base}
             pattern = Pattern("rail", numbers)
             found = bundled(pattern, leaves)
             if found:
@@ -126,15 +121,25 @@ def _storage(cluster: Cluster, i: int, site: str, parts: Parts) -> tuple[_Tree, 
     _switches(cluster, tree)
     links = int(cluster.value("fabric.storage.links_per_node"))
     start = 0
-    others = int(cluster.value(f"{own}.device_links"))
+    servers = _servers(cluster, i)
+    service = int(cluster.value(f"{own}.service_links"))
+    each_server = service // max(sum(many for _, many in servers), 1)
     for source, many, each in (
         (f"s{i + 1}-compute", int(cluster.value(f"sites[{i}].nodes")), links),
         (f"s{i + 1}-spare", int(cluster.value(f"sites[{i}].spare_nodes")), links),
-        (f"s{i + 1}-storage-port", others, 1),
+        *((name, many, each_server) for name, many in servers),
+        (f"s{i + 1}-storage-port", int(cluster.value(f"{own}.device_links")) - service, 1),
     ):
         start = _spread(cluster, tree, source, many, each, start, first=0)
     _trunks(cluster, tree)
     return tree, start
+
+
+def _servers(cluster: Cluster, i: int) -> list[tuple[str, int]]:
+    """Groups of servers beside compute of a site and how many are in each, named as in the table of nodes."""
+    own, end = f"sites[{i}].scheduling.", "_nodes"
+    roles = [path[len(own) : -len(end)] for path in cluster.frame if path.startswith(own) and path.endswith(end)]
+    return [(f"s{i + 1}-{role}", int(cluster.value(f"{own}{role}{end}"))) for role in roles]
 
 
 def _management(cluster: Cluster, i: int, site: str, parts: Parts, uplink: Parts, storage: _Tree, taken: int) -> None:
@@ -148,6 +153,7 @@ def _management(cluster: Cluster, i: int, site: str, parts: Parts, uplink: Parts
     sources = [
         (f"s{i + 1}-compute", int(cluster.value(f"sites[{i}].nodes")), 2),
         (f"s{i + 1}-spare", int(cluster.value(f"sites[{i}].spare_nodes")), 2),
+        *((name, many, 2) for name, many in _servers(cluster, i)),
         *((row["name"], int(row["count"]), 1) for row in here),
         (f"s{i + 1}-power-strip", 2 * racks, 1),
     ]

@@ -131,7 +131,7 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
 def _size(frame: Frame, spec: Spec, j: int, catalog: Catalog) -> None:
     train, at = spec.workloads[j].train, f"training[{j}]"
     assert train is not None  # noqa: S101  # the caller has looked
-    job, asked = job_of(train, calibration_for(spec)), asked_of(train)
+    job, asked = job_of(train, calibration_for(spec), frame.text("compute.accelerator", "")), asked_of(train)
     level = train.plan.recompute if train.plan else "auto"
     places = places_of(spec, j)
     model = Provenance("catalog", place=f"catalogue: model/{train.model}", note="counted from the dimensions")

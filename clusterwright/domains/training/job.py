@@ -19,17 +19,27 @@ from clusterwright.spec import Spec, Train
 __all__ = ["asked_of", "calibration_for", "factor_of", "job_of", "places_of", "read_calibration"]
 
 
-def job_of(train: Train, calibration: Calibration = CALIBRATION) -> Job:
-    """The model, sequence and wished batch, with the constants of a calibration and its factor of the framework."""
+def job_of(train: Train, calibration: Calibration = CALIBRATION, accelerator: str = "") -> Job:
+    """The model, sequence and wished batch, with the constants of a calibration and its factor of the framework.
+
+    Args:
+        train: of the spec.
+        calibration: constants, and what they leave open.
+        accelerator: that it runs on, where one is chosen: the interval is wider where no run of the fit was on it.
+    """
     job = Job(shape_of(train.architecture), int(train.sequence), float(train.global_batch_sequences))
     factor = factor_of(calibration, train.framework)
     software = replace(MODERN, factor=factor or 1.0)
-    if calibration is CALIBRATION:
+    unseen = calibration.unseen(accelerator)
+    if calibration is CALIBRATION and not unseen:
         return replace(job, software=software)
     kind = "moe" if job.shape.moe_layers else "dense"
     usual = {**CALIBRATION.spread, **calibration.spread}
-    spread = math.expm1(math.hypot(usual[kind], 0.0 if factor else usual["software"]))
-    return replace(job, physics=calibration.physics, software=software, spread=spread)
+    # the shipped constants are a mean of frameworks and releases, which a design does not fix
+    open_software = 0.0 if factor and calibration is not CALIBRATION else usual["software"]
+    spread = math.expm1(math.hypot(usual[kind], open_software, unseen))
+    why = f"no run of the fit was on {accelerator}" if unseen else "of the calibration"
+    return replace(job, physics=calibration.physics, software=software, spread=spread, spread_of=why)
 
 
 def factor_of(calibration: Calibration, framework: str | None) -> float | None:

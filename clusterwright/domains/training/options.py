@@ -89,6 +89,7 @@ class Job:
         physics: constants of the law.
         software: traits of the software, and its factor.
         spread: half-width of the 80 % interval of the step time, relative; None: that of the law.
+        spread_of: what makes it another than the law's.
     """
 
     shape: ModelShape
@@ -97,6 +98,7 @@ class Job:
     physics: Physics = PHYSICS
     software: Software = MODERN
     spread: float | None = None
+    spread_of: str = ""
 
     def runs(self, plans: Plans, machines: Machines) -> Runs:
         """Plans of this job, each on its machine."""

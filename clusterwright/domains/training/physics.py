@@ -100,6 +100,11 @@ class Calibration:
         """The calibration that has not seen a family; this one where it never was in it."""
         return self.apart.get(family, self)
 
+    def unseen(self, accelerator: str) -> float:
+        """What an accelerator that no run of the fit was on adds to the interval, as a logarithm and a square."""
+        seen = self.facts.get("gpus", ())
+        return self.spread.get("gpu", 0.0) if accelerator and seen and accelerator not in seen else 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {

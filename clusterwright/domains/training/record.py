@@ -169,7 +169,7 @@ class Record:
         law = laws.moe_step_time_s if self.job.shape.moe_layers else laws.step_time_s
         note = ""
         if self.job.spread is not None:
-            law, note = replace(law, spread=self.job.spread), f"interval of the calibration: {self.job.spread:.1%}"
+            law, note = replace(law, spread=self.job.spread), f"interval of {self.job.spread:.1%}, {self.job.spread_of}"
         parts = [f"{self.at}.step.{f.name}" for f in fields(Step)]
         self.frame.derive(f"{self.at}.step_time_s", law, note=note, parts=parts)
 

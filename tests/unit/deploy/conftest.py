@@ -36,6 +36,21 @@ def worked(catalog: Catalog) -> Cluster:
     return _designed(catalog, "llm-70b", TENANTS)
 
 
+RENTED = (
+    "compute.server=aws-p5.48xlarge",
+    "finance.procurement=[rent]",
+    "fabric.technology=efa",
+    "limits.budget=500M USD",
+)
+"""1,024 H100 on demand are 62 million dollars a year."""
+
+
+@pytest.fixture(scope="session")
+def rented(catalog: Catalog) -> Cluster:
+    """The worked example on instances of AWS."""
+    return _designed(catalog, "llm-70b", TENANTS, *RENTED)
+
+
 @pytest.fixture(scope="session")
 def company(catalog: Catalog) -> Cluster:
     """1,024 A100 under Kubernetes, without tenants."""

@@ -62,6 +62,29 @@ def test_every_device_of_the_netbox_import_has_its_rack_and_type(bundle: Bundle)
     assert all(row["rack"] for row in devices)
 
 
+def test_every_server_beside_compute_is_cabled_out_of_band_and_in_band(bundle: Bundle) -> None:
+    """14 servers: system and baseboard controller to access switches, two links to two leaves for storage."""
+    others = {row["host"] for row in rows(bundle, "fabric/main/hosts.csv") if row["gpus"] == "0"}
+    ports = [row for row in rows(bundle, "fabric/main/ports.csv") if row["host"] in others]
+    assert len(others) == 14
+    assert {host: sorted(row["port"] for row in ports if row["host"] == host) for host in others} == {
+        host: ["bmc", "mgmt", "storage-1", "storage-2"] for host in others
+    }
+    for row in ports:
+        assert row["switch"].startswith("s1-storage-leaf" if row["port"][:7] == "storage" else "s1-management-access")
+    leaves = {(row["host"], row["switch"]) for row in ports if row["port"].startswith("storage")}
+    assert len(leaves) == 2 * 14
+    netbox = rows(bundle, "fabric/netbox/10-cables.csv")
+    assert sum(row["side_a_device"] in others for row in netbox) == 4 * 14
+
+
+def test_a_host_has_the_same_address_in_ports_and_hosts(bundle: Bundle) -> None:
+    hosts = {row["host"]: row for row in rows(bundle, "fabric/main/hosts.csv")}
+    for row in rows(bundle, "fabric/main/ports.csv"):
+        column = {"mgmt": "management", "bmc": "bmc", "storage-1": "storage"}.get(row["port"])
+        assert not column or row["address"] == hosts[row["host"]][column]
+
+
 @pytest.mark.parametrize("design", ["worked", "company", "rack_scale"])
 def test_every_file_is_accepted(
     design: str, request: pytest.FixtureRequest, render_of: Callable[..., Bundle], tmp_path: Path
@@ -76,7 +99,7 @@ needs_opensm = pytest.mark.skipif(
 
 
 @needs_opensm
-@pytest.mark.parametrize("design", ["worked", "rack_scale"])
+@pytest.mark.parametrize("design", ["worked", "company", "rack_scale"])
 def test_opensm_routes_the_designed_fabric_as_a_fat_tree(
     design: str, request: pytest.FixtureRequest, render_of: Callable[..., Bundle], tmp_path: Path
 ) -> None:

@@ -14,8 +14,8 @@ from clusterwright.errors import InputError
 
 
 @pytest.fixture(scope="module")
-def bundle(worked, render_of):
-    return render_of(worked, "terraform")
+def bundle(rented, render_of):
+    return render_of(rented, "terraform")
 
 
 @pytest.fixture(scope="module")
@@ -32,23 +32,23 @@ def test_nodes_are_p5_instances_with_thirty_two_efa_interfaces(data):
     assert data["networks"]["vpc"] == "10.0.0.0/16"
 
 
-def test_the_file_system_holds_and_reads_what_the_design_needs(data, worked):
+def test_the_file_system_holds_and_reads_what_the_design_needs(data, rented):
     lustre = data["lustre"]
     assert lustre["capacity_gib"] % 2400 == 0
-    assert lustre["capacity_gib"] * 2**30 >= worked.value("storage.parallel.wanted_bytes")
+    assert lustre["capacity_gib"] * 2**30 >= rented.value("storage.parallel.wanted_bytes")
     mb_s = lustre["capacity_gib"] / 1024 * lustre["throughput_mb_s_per_tib"]
-    assert mb_s >= worked.value("storage.parallel.wanted_read_bytes_s") / 1e6
+    assert mb_s >= rented.value("storage.parallel.wanted_read_bytes_s") / 1e6
 
 
-def test_the_budget_is_the_design_s_rent_of_a_month(data, worked):
-    year = worked.value("cost.lines.gpu_rent_usd_per_year") + worked.value("cost.lines.cloud_storage_usd_per_year")
+def test_the_budget_is_the_design_s_rent_of_a_month(data, rented):
+    year = rented.value("cost.lines.gpu_rent_usd_per_year") + rented.value("cost.lines.cloud_storage_usd_per_year")
     assert data["budget"]["monthly_usd"] == math.ceil(year / 12)
 
 
-def test_sixty_four_more_gpus_change_data_only(worked, render_of, catalog, bundle):
-    from tests.unit.deploy.conftest import _designed
+def test_sixty_four_more_gpus_change_data_only(render_of, catalog, bundle):
+    from tests.unit.deploy.conftest import RENTED, _designed
 
-    larger = render_of(_designed(catalog, "llm-70b", "compute.gpus=1088"), "terraform")
+    larger = render_of(_designed(catalog, "llm-70b", "compute.gpus=1088", *RENTED), "terraform")
     changed = {path for path in bundle.files if bundle.files[path].text != larger.files[path].text}
     assert changed == {"terraform/main/terraform.tfvars.json", "inventory.json"}
 
@@ -58,10 +58,25 @@ def test_an_accelerator_that_aws_does_not_rent_is_refused_by_name(rack_scale, re
         render_of(rack_scale, "terraform")
 
 
-def test_it_is_written_when_the_design_rents_what_aws_has(worked, catalog):
-    inventory = expand(worked, catalog)
-    rented = inventory.text("cost.procurement") in ("rent", "reserved")
-    assert TARGETS["terraform"].wanted(inventory) is rented
+def test_a_design_that_is_not_of_aws_s_instances_is_refused_with_what_to_write(worked, render_of):
+    with pytest.raises(InputError, match="stands on hgx-h100 and infiniband-ndr, AWS has EFA") as refused:
+        render_of(worked, "terraform")
+    assert "compute.server: aws-p5.48xlarge" in refused.value.findings[0].hint
+
+
+def test_it_is_written_when_the_design_rents_at_aws_and_the_cabling_is_not(worked, rented, catalog):
+    wanted = {name: [TARGETS[name].wanted(expand(c, catalog)) for c in (worked, rented)] for name in TARGETS}
+    assert (wanted["terraform"], wanted["fabric"]) == ([False, True], [True, False])
+
+
+def test_the_instance_is_the_server_of_the_design(catalog, render_of):
+    from tests.unit.deploy.conftest import RENTED, _designed
+
+    # H200 are in p5e (32 cards of 100 Gb/s) and in p5en (16 of 200 Gb/s)
+    sets = ("compute.accelerators=[h200-sxm-141gb]", *RENTED, "compute.server=aws-p5e.48xlarge")
+    made = render_of(_designed(catalog, "llm-70b", *sets), "terraform")
+    compute = json.loads(made.files["terraform/main/terraform.tfvars.json"].text)["groups"]["s1-compute"]
+    assert (compute["instance_type"], compute["efa_interfaces"]) == ("p5e.48xlarge", 32)
 
 
 def test_secrets_accounts_and_images_are_named_nowhere(bundle):

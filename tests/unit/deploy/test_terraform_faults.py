@@ -58,8 +58,8 @@ FAULTS = [
 
 
 @pytest.fixture(scope="module")
-def bundle(worked, render_of):
-    return render_of(worked, "terraform")
+def bundle(rented, render_of):
+    return render_of(rented, "terraform")
 
 
 @pytest.mark.parametrize(("path", "old", "new", "said"), FAULTS, ids=lambda value: str(value)[-48:])

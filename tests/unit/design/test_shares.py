@@ -53,7 +53,15 @@ def test_a_free_count_is_at_least_what_a_run_asks_for(catalog: Catalog) -> None:
     ("rest", "said"),
     [
         ("fabric: {technology: efa}", "switches of efa are not sold"),
-        ("compute: {server: aws-p5.48xlarge}", "does not know power_w, units, cooling of aws-p5.48xlarge"),
+        ("compute: {server: aws-trn1.32xlarge}", "does not know power_w, units, cooling of aws-trn1.32xlarge"),
+        (
+            "compute: {server: aws-p5.48xlarge}\nfabric: {technology: infiniband-ndr}",
+            "AWS joins aws-p5.48xlarge by efa-100g; infiniband-ndr cannot be had there",
+        ),
+        (
+            "compute: {server: aws-p5.48xlarge}\nfinance: {procurement: [buy]}",
+            "aws-p5.48xlarge is an instance of AWS, which can only be rented, not buy",
+        ),
         (
             "compute: {accelerators: [v100-sxm-32gb]}",
             "no complete server to buy with v100-sxm-32gb that computes in bf16",

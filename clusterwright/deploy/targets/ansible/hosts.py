@@ -54,7 +54,7 @@ def _tree(inventory: Inventory, site: Site) -> Tree:
         **{role: {"children": children} for role, children in roles.items()},
         "gpu_nodes": {"children": accelerated},
         "racks": {"children": _children("rack", racks)},
-        "units": {"children": _children("unit", units)},
+        **({"units": {"children": _children("unit", units)}} if units else {}),
         "services": {"children": {name: {"hosts": ranges(many)} for name, many in services.items()}},
     }
 

@@ -202,11 +202,11 @@ def _folders(inventory: Inventory) -> Values:
 def _rails(inventory: Inventory) -> Values:
     # DSCP 26 in priority 3 is the marking that NVIDIA's and most vendors' RoCE profiles expect.
     kind = fabric_kind(inventory)
-    made: Values = {"rdma_kind": kind, "roce_dscp": 26, "roce_priority": 3}
     if kind == "efa":
         release = releases(inventory)["efa_installer"]
-        made["efa_installer_url"] = f"https://efa-installer.amazonaws.com/aws-efa-installer-{release}.tar.gz"
-    return made
+        url = f"https://efa-installer.amazonaws.com/aws-efa-installer-{release}.tar.gz"
+        return {"efa_installer_url": url, **({"rdma_kind": kind} if inventory.scheduler == "slurm" else {})}
+    return {"rdma_kind": kind, "roce_dscp": 26, "roce_priority": 3}
 
 
 def _site(inventory: Inventory, site: Site) -> list[Section]:

@@ -74,7 +74,7 @@ def releases(inventory: Inventory) -> dict[str, str]:
     names += ["enroot"] if inventory.scheduler == "slurm" else []
     names += (
         ["efa_installer", "efa_installer_sha256"]
-        if fabric == "efa"
+        if fabric.startswith("efa")
         else ["doca"]
         if fabric.startswith(("infiniband", "ethernet"))
         else []

@@ -196,6 +196,8 @@ def _jobset(one: Built) -> Iterator[Wanted]:
         for volume in _list(_at(pod, "volumes")):
             yield "PersistentVolumeClaim", _at(volume, "persistentVolumeClaim", "claimName"), one.namespace
             yield "StorageClass", _at(volume, "ephemeral", "volumeClaimTemplate", "spec", "storageClassName"), ""
+        for claim in _list(_at(pod, "resourceClaims")):
+            yield "ComputeDomain", _at(claim, "resourceClaimTemplateName"), one.namespace
 
 
 _BY_KIND = {
@@ -243,6 +245,10 @@ def _inside(one: Built, site: Site) -> Iterator[str]:
                     yield f"its template key {key} uses {used!r}, which it does not fetch"
     if one.kind == "JobSet":
         yield from _gang(one)
+    if one.kind == "ComputeDomain":
+        made = _at(one.spec, "channel", "resourceClaimTemplate", "name")
+        if made != one.name:
+            yield f"makes the claim template {made!r}, pods claim that of its own name"
     if one.kind == "RoleBinding" and not _list(one.body.get("subjects")):
         yield "binds nobody"
     if one.kind == "NetworkPolicy":
@@ -270,6 +276,9 @@ def _gang(one: Built) -> Iterator[str]:
             for mount in _list(_at(container, "volumeMounts")):
                 if _at(mount, "name") not in volumes:
                     yield f"mounts {_at(mount, 'name')!r}, which is no volume of the pod"
+            taken = {str(_at(claim, "name")) for claim in _list(_at(container, "resources", "claims"))}
+            for name in sorted(taken ^ {str(_at(claim, "name")) for claim in _list(_at(pod, "resourceClaims"))}):
+                yield f"the claim {name!r} is not both of the pod and of its container"
             environment = {str(_at(entry, "name")) for entry in _list(_at(container, "env"))}
             for argument in map(str, _list(_at(container, "args"))):
                 for used in re.findall(r"\$\((\w+)\)", argument):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import File
+from clusterwright.deploy.targets.kubernetes import nvlink
 from clusterwright.deploy.targets.kubernetes.room import SYSTEM, Object, Room, kustomization, obj, written
 from clusterwright.domains.scheduling import PRIORITIES, PRIORITY_LABEL
 
@@ -24,7 +25,7 @@ def files(room: Room) -> Iterator[File]:
     parts = {
         "namespaces.yaml": (_namespaces(room), "Namespaces of the platform and how strict their pods are"),
         "priorities.yaml": (_priorities(), "Priority of pods; Kueue decides who runs, the scheduler evicts nobody"),
-        "roles.yaml": (_roles(), "What viewers, operators and admins of a tenant may do; who runs the platform"),
+        "roles.yaml": (_roles(room), "What viewers, operators and admins of a tenant may do; who runs the platform"),
         "admission.yaml": (_admission(room), "What the API server refuses or fills in for tenants"),
         "disruption.yaml": (_budgets(), "How many of the platform's own pods an upgrade may take away at once"),
     }
@@ -37,6 +38,8 @@ def _namespaces(room: Room) -> list[Object]:
     security, made = "pod-security.kubernetes.io", []
     for name, strict in SYSTEM.items():
         if name == "network-operator" and room.transport not in ("infiniband", "roce"):
+            continue
+        if name == nvlink.CHART and not nvlink.rack_scale(room):
             continue
         labels = {
             f"{security}/enforce": strict,
@@ -63,7 +66,7 @@ def _rule(groups: list[str], resources: list[str], verbs: list[str]) -> Object:
     return {"apiGroups": groups, "resources": resources, "verbs": verbs}
 
 
-def _roles() -> list[Object]:
+def _roles(room: Room) -> list[Object]:
     core = ["pods", "pods/log", "services", "configmaps", "events", "persistentvolumeclaims", "serviceaccounts"]
     limits = ["resourcequotas", "limitranges"]
     queues = ["localqueues", "workloads"]
@@ -83,6 +86,8 @@ def _roles() -> list[Object]:
         _rule(["jobset.x-k8s.io"], ["jobsets"], _WRITE),
         _rule(["kueue.x-k8s.io"], ["workloads"], ["patch", "update"]),
     ]
+    if nvlink.rack_scale(room):
+        see, run = [*see, *nvlink.rules(_READ)], [*run, nvlink.rules(_WRITE)[0]]
     lead = [
         _rule([""], ["serviceaccounts"], _WRITE),
         _rule(["external-secrets.io"], ["externalsecrets"], [*_READ, *_WRITE]),

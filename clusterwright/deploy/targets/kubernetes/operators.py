@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from clusterwright.deploy.bundle import File
+from clusterwright.deploy.targets.kubernetes import nvlink
 from clusterwright.deploy.targets.kubernetes.nodes import KUEUE
 from clusterwright.deploy.targets.kubernetes.releases import CHARTS, DRIVERS
 from clusterwright.deploy.targets.kubernetes.room import Object, Room, kustomization, obj, written
@@ -59,6 +60,8 @@ def charts(room: Room) -> list[str]:
         made.append("amd-gpu-operator")
     if room.transport in ("infiniband", "roce"):
         made.append("network-operator")
+    if nvlink.rack_scale(room):
+        made.append(nvlink.CHART)
     return sorted(made)
 
 
@@ -69,6 +72,7 @@ def files(room: Room, others: list[Room]) -> Iterator[File]:
         "gpu-operator": _gpu,
         "amd-gpu-operator": _amd,
         "network-operator": _network,
+        nvlink.CHART: lambda r: nvlink.values(r, _tolerations(r)),
         "jobset": _jobset,
         "kueue": lambda r: _kueue(r, bool(r.first and others)),
     }
@@ -270,6 +274,7 @@ def _kueue(room: Room, manager: bool) -> Object:
         "enablePrometheus": False,
         "enableMutatingAdmissionPolicy": bool(manager and room.release.mutating_policy),
         "controllerManager": {
+            **_gates(room),
             "replicas": 2,
             "manager": {
                 "image": {
@@ -289,6 +294,12 @@ def _kueue(room: Room, manager: bool) -> Object:
         },
         "managerConfig": {"controllerManagerConfigYaml": Written(as_yaml(config))},
     }
+
+
+def _gates(room: Room) -> Object:
+    """What jobs that claim channels of NVLink need."""
+    off = [{"name": name, "enabled": False} for name in nvlink.GATES]
+    return {"featureGates": off} if nvlink.rack_scale(room) else {}
 
 
 def _sized(room: Room) -> Object:

@@ -72,6 +72,9 @@ CHARTS: Mapping[str, Chart] = {
     "amd-gpu-operator": Chart(
         "https://rocm.github.io/gpu-operator", "gpu-operator-charts", "v1.5.1", "gpu-operator", -20
     ),
+    "dra-driver-nvidia-gpu": Chart(
+        "registry.k8s.io/dra-driver-nvidia/charts", "dra-driver-nvidia-gpu", "0.4.0", "dra-driver-nvidia-gpu", -15
+    ),
     "jobset": Chart("registry.k8s.io/jobset/charts", "jobset", "0.12.0", "jobset-system", -20),
     "kueue": Chart("registry.k8s.io/kueue/charts", "kueue", "0.19.2", "kueue-system", -10),
 }

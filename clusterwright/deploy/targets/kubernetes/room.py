@@ -33,6 +33,7 @@ ADD_ONS = {"cpu": 4, "memory_gib": 18}
 GIB = 2**30
 TAKEN = ("default", "kube-system", "kube-public", "kube-node-lease", "argocd")
 SYSTEM = {
+    "dra-driver-nvidia-gpu": "privileged",
     "external-secrets": "restricted",
     "gpu-operator": "privileged",
     "jobset-system": "restricted",
@@ -217,7 +218,7 @@ def _dealt(quotas: Mapping[str, int], sizes: Mapping[str, int]) -> dict[str, dic
 
 
 def _transport(inventory: Inventory, site: Site) -> str:
-    if not any(unit.site == site.name for unit in inventory.units):
+    if not inventory.provider and not any(unit.site == site.name for unit in inventory.units):
         return ""
     technology = inventory.text("fabric.technology")
     if technology.startswith("infiniband"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Group, Tenant, Workload
-from clusterwright.deploy.targets.kubernetes import storage
+from clusterwright.deploy.targets.kubernetes import nvlink, storage
 from clusterwright.deploy.targets.kubernetes.foundation import PREFIX
 from clusterwright.deploy.targets.kubernetes.releases import FRAMEWORK_IMAGE
 from clusterwright.deploy.targets.kubernetes.room import GIB, Object, Room, kustomization, obj, per_gpu, short, written
@@ -69,7 +69,7 @@ def _objects(room: Room, workload: Workload, owner: Tenant) -> list[Object]:
     selector = {"matchLabels": {"jobset.sigs.k8s.io/jobset-name": name}}
     budget = {"minAvailable": pods, "selector": selector, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
     made.append(obj("policy/v1", "PodDisruptionBudget", short(f"{name}-gang", 63), owner.name, spec=budget))
-    return made
+    return [nvlink.domain(name, owner.name), *made] if nvlink.rack_scale(room) else made
 
 
 def _spec(room: Room, workload: Workload, owner: Tenant, name: str) -> Object:
@@ -168,6 +168,8 @@ def _pod(room: Room, workload: Workload, owner: Tenant, name: str) -> Object:
         "containers": [container],
         "volumes": volumes,
     }
+    if nvlink.rack_scale(room):
+        nvlink.claim(made, name)
     if room.transport in ("roce", "other"):
         made |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     return made
@@ -196,6 +198,9 @@ def _environment(room: Room) -> list[Object]:
     ]
     if room.transport == "roce":
         made.append({"name": "NCCL_IB_GID_INDEX", "value": "3"})
+    if room.transport == "efa":
+        # By this name NCCL takes aws-ofi-nccl or fails; without it, it would fall back to sockets silently.
+        made += [{"name": "FI_PROVIDER", "value": "efa"}, {"name": "NCCL_NET", "value": "AWS Libfabric"}]
     return made
 
 

@@ -92,8 +92,9 @@ def _traits(inventory: Inventory, vendors: set[str]) -> list[str]:
         "kubernetes" if inventory.scheduler == "kubernetes" else "slurm",
         *(_VENDORS[vendor] for vendor in sorted(vendors & _VENDORS.keys())),
         "rdma" if technology.startswith("infiniband") or "roce" in technology else "ethernet",
-        "infiniband" if technology.startswith("infiniband") else "snmp",
     ]
+    if not inventory.provider:  # a provider lets nobody ask its switches
+        made.append("infiniband" if technology.startswith("infiniband") else "snmp")
     if system:
         made += ["parallel", _PARALLEL.get(system.split("-")[0], "posix")]
     if inventory.workloads:

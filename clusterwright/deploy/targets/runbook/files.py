@@ -45,6 +45,7 @@ def files(inventory: Inventory) -> Iterator[File]:
             for site in inventory.sites
         ],
         "slurm": inventory.scheduler == "slurm",
+        "efa": inventory.text("fabric.technology").startswith("efa"),
         "spares": sum(g.count for g in inventory.groups if g.role == "spare"),
         "interval_min": round(inventory.value("training[0].checkpoint_interval_s") / 60),
         "interruptions": round(inventory.value("training[0].expected_interruptions"), 1),

@@ -55,6 +55,7 @@ def _values(here: Here, workload: Workload, tenant: Tenant) -> dict[str, Any]:
         "expedite": here.dialect.expedite,
         "segment": math.gcd(workload.nodes, here.domain_nodes) if by_block(here) and here.dialect.segment else 0,
         "switches": 0 if by_block(here) or not here.units else math.ceil(workload.nodes / unit),
+        "efa": here.inventory.text("fabric.technology").startswith("efa"),
         "arguments": _arguments(workload),
     }
 

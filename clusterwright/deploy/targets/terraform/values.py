@@ -14,7 +14,7 @@ from clusterwright.deploy.codes import FINDINGS
 from clusterwright.deploy.inventory import Group, Inventory, Site, Tier
 from clusterwright.errors import InputError
 
-__all__ = ["THROUGHPUTS", "instance", "rentable", "table", "values"]
+__all__ = ["THROUGHPUTS", "instance", "table", "values"]
 
 THROUGHPUTS = (125, 250, 500, 1000)
 """MB/s per TiB that FSx for Lustre sells on SSD (PERSISTENT_2)."""
@@ -59,29 +59,33 @@ def table(name: str) -> Any:
 
 
 def instance(group: Group) -> Mapping[str, Any] | None:
-    """The instance type that holds the group's accelerators; None where AWS rents none."""
+    """The instance type of the group's servers; None where AWS rents none with their accelerators."""
     found = table("instances").get(group.accelerator)
-    return found if found is not None and found["gpus"] == group.gpus else None
-
-
-def rentable(inventory: Inventory) -> bool:
-    """Whether AWS rents every accelerator server of the design."""
-    return all(instance(group) is not None for group in inventory.groups if group.gpus)
+    if found is None or found["gpus"] != group.gpus:
+        return None
+    return {**found, "type": group.server.removeprefix("aws-"), "efa": group.nics} if group.provider == "aws" else found
 
 
 def values(inventory: Inventory, site: Site) -> Values:
     """Variables of a site.
 
     Raises:
-        InputError: AWS rents no such server, or the site is larger than a network of AWS.
+        InputError: AWS rents no such server, the design is not of AWS's, or the site is larger than a network of AWS.
     """
     name = inventory.name if len(inventory.sites) == 1 else f"{inventory.name}-{site.name}"
     held = [tenant.name for tenant in inventory.tenants]
+    groups = {group.name: _group(inventory, group) for group in inventory.groups if group.site == site.name}
+    if inventory.provider != "aws":
+        server = next(group for group in inventory.groups if group.gpus)
+        types = " or ".join(f"aws-{found['type']}" for found in [instance(server)] if found)
+        said = f"the design stands on {server.server} and {inventory.text('fabric.technology')}, AWS has EFA"
+        hint = f"write compute.server: {types} and finance.procurement: [rent], and leave fabric.technology out"
+        raise InputError(FINDINGS["DEPLOY-DESIGN"].at("compute.server", said, hint))
     return {
         "name": name[:40].rstrip("-"),
         **({"region": _REGIONS[site.region]} if site.region in _REGIONS else {}),
         "domain": site.domain,
-        "groups": {group.name: _group(inventory, group) for group in inventory.groups if group.site == site.name},
+        "groups": groups,
         "networks": _networks(site),
         "lustre": _lustre(next((tier for tier in inventory.tiers if tier.kind == "parallel"), None), inventory),
         "lifecycle_rules": _life(inventory),

@@ -18,6 +18,7 @@ PARTS = {
     "fabric.radix": 64.0,
     "fabric.oversubscription": 1.0,
     "fabric.planes": 1.0,
+    "fabric.provided": 0.0,
     "fabric.switch_power_w": 1720.0,
     "fabric.switch_price_usd": 37000.0,
     "fabric.switch_units": 1.0,
@@ -32,6 +33,10 @@ PARTS = {
     "fabric.trunk_usd_per_m": 1.6,
     "fabric.trunk_end_power_w": 9.0,
 }
+
+
+SERVERS = 8.0
+"""Servers beside compute at a site."""
 
 
 def spec(sites: int = 1, *, pinned: bool = False, topology: str | None = None) -> Any:
@@ -55,4 +60,9 @@ def frame(nodes: Any, spares: Any = 0.0, n: int = 1, intervals: bool = True, **c
     for i, (there, more) in enumerate(zip(sites, extras, strict=True)):
         made.give(f"sites[{i}].nodes", np.asarray(there, dtype=float), GIVEN, count=True)
         made.give(f"sites[{i}].spare_nodes", np.asarray(more, dtype=float), GIVEN, count=True)
+        made.give(f"sites[{i}].management.nodes", np.where(np.asarray(there) > 0, SERVERS, 0.0), GIVEN, count=True)
+        for role, many in (("login", 2.0), ("management", SERVERS - 2.0)):
+            made.give(
+                f"sites[{i}].scheduling.{role}_nodes", np.where(np.asarray(there) > 0, many, 0.0), GIVEN, count=True
+            )
     return made

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clusterwright.cluster import Pattern, ends
 from clusterwright.domains import fabric
 from clusterwright.domains.fabric import fattree
 
@@ -63,6 +64,42 @@ def test_cores_follow_from_the_pods():
     assert made["spine_switches"] == 10 * 32
     assert made["core_switches"] == 32 * 8
     assert made["spine_core_cables"] == 320 * 32
+
+
+def test_pods_are_equal_because_leaves_are_added_until_the_pods_divide_them():
+    # 132 nodes of 8 rails on 40-port switches: 6 groups of 20 and 12 more = 56 leaves, 3 pods of at most 20 -> 57
+    made = counted(132, radix=40)
+    assert (made["tiers"], made["leaf_switches"], made["spine_switches"]) == (3, 57, 60)
+    # 57 leaves are 7 groups of 8 and one leaf of 20 / 8 = 2 whole nodes; 130 nodes in 7 groups: 4 x 19, 3 x 18
+    assert fattree.layout(132, 57, 8, 1, 20) == (19, 7, 3, 2, 1)
+
+
+def test_equal_pods_leave_the_published_layout_alone():
+    # full groups first, 4 of 132 nodes on a leaf of their own: as the references build it
+    assert fattree.layout(132, 33, 8, 1, 32) == (32, 4, 0, 4, 1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    nodes=st.integers(20, 6000),
+    rails=st.sampled_from([1, 2, 4, 8]),
+    per_rail=st.sampled_from([1, 2]),
+    radix=st.sampled_from([32, 40, 64, 128]),
+)
+def test_every_leaf_of_three_tiers_has_nodes_and_a_port_for_each(nodes, rails, per_rail, radix):
+    down, many = radix // 2, [np.array([float(v)]) for v in (nodes, rails * per_rail, rails, 0, radix, radix // 2)]
+    leaves = int(fattree.leaf_switches(*many)[0])
+    pods = -(-leaves // down)
+    if leaves <= radix or pods > radix:
+        return
+    assert leaves % pods == 0
+    dealt = fattree.layout(nodes, leaves, rails, per_rail, down)
+    numbers = {"of": nodes, "start": 0, "rails": rails, **dealt._asdict(), "links": rails * per_rail}
+    found = ends(Pattern("rail", {**numbers, "first": 0, "base": 0}), leaves)
+    assert len(found.source) == nodes * rails * per_rail
+    assert len(set(found.target.tolist())) == leaves
+    assert found.target_port.max() < down
+    assert len({*zip(found.target.tolist(), found.target_port.tolist(), strict=True)}) == len(found.source)
 
 
 def test_a_tree_of_three_tiers_holds_a_quarter_of_the_radix_cubed():

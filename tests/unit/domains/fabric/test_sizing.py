@@ -51,16 +51,16 @@ def test_leaves_are_widened_rather_than_a_tier_added_for_spares(catalog):
     made = sized(catalog, 256, 4)
     assert counts(made, "fabric.all.") == [64, 31, 0, 2080, 64 * 31, 0]
     assert counts(made, "fabric.spares.") == [0, 0, 0, 32, 0, 0]
-    # strict: 65 leaves = 3 pods x 32 spines, 32 x 2 cores: 65 + 96 + 64 = 225
+    # strict: 65 leaves, 66 in 3 equal pods x 32 spines, 32 x 2 cores: 66 + 96 + 64 = 226
     said = {f.code: f.message for f in designed(catalog, 256, 4).findings}
-    assert "95 switches in all; a strict 1:1 would take 225, and 96 without the spares" in said["FABRIC-SPARES-WIDEN"]
+    assert "95 switches in all; a strict 1:1 would take 226, and 96 without the spares" in said["FABRIC-SPARES-WIDEN"]
 
 
 def test_a_pinned_ratio_is_kept_strictly_and_costs_a_tier(catalog):
     made = sized(catalog, 256, 4, asked=spec(pinned=True))
     assert made["sites[0].fabric.all.tiers"][0] == 3
-    # 65 leaves = 3 pods x 32 spines
-    assert counts(made, "fabric.all.")[:2] == [65, 96]
+    # 65 leaves, 66 in 3 equal pods x 32 spines
+    assert counts(made, "fabric.all.")[:2] == [66, 96]
 
 
 def test_one_server_and_one_rack_scale_system_need_no_compute_network(catalog):
@@ -92,9 +92,9 @@ def test_power_counts_switches_with_optics_and_the_nodes_end_of_each_cable(catal
 
 
 def test_management_has_a_port_for_everything(catalog):
-    # 128 nodes x 2 + 48 + storage switches + 16 racks x 2 power strips, 48 to an access switch
+    # (128 nodes + 8 servers) x 2 + 48 + storage switches + 16 racks x 2 power strips, 48 to an access switch
     made = sized(catalog, 128)
-    ports = 256 + 48 + sum(made[f"fabric.storage.{key}"][0] for key in COUNTS) + 32
+    ports = 256 + 16 + 48 + sum(made[f"fabric.storage.{key}"][0] for key in COUNTS) + 32
     assert made["fabric.management.switches"][0] == np.ceil(ports / 48)
     assert made["fabric.management.cables"][0] == ports + 2 * np.ceil(ports / 48)
 

@@ -74,6 +74,23 @@ def test_the_shipped_constants_and_the_mean_factor_stand_where_nothing_is_named(
     assert factor_of(CALIBRATION, "nobody's") is None
 
 
+@pytest.mark.parametrize(
+    ("gpu", "unseen"), [("h100-sxm-80gb", 0.0), ("h200-sxm-141gb", 0.0637), ("mi300x", 0.0637), ("gb200-nvl72", 0.0)]
+)
+def test_the_interval_is_wider_on_an_accelerator_that_no_run_of_the_fit_was_on(gpu: str, unseen: float) -> None:
+    """The fit's runs were on A100, H100, B200 and GB200; dense 0.073, software 0.0897 and the part add as squares."""
+    step = estimate({**ASKED, **PLAN, "gpu": gpu}, CATALOG).cluster.frame.estimate("training[0].step_time_s")
+    wide = math.expm1(math.sqrt(0.073**2 + 0.0897**2 + unseen**2))
+    assert step.high / step.value - 1 == pytest.approx(wide, abs=6e-4)
+
+
+def test_a_design_widens_its_interval_as_an_estimate_does() -> None:
+    made = design(read_spec(SPEC, "t.yaml", ("compute.accelerators=[mi300x]",), CATALOG), CATALOG)
+    step = made.frame.estimate("training[0].step_time_s")
+    assert step.high / step.value - 1 == pytest.approx(math.expm1(math.hypot(0.073, 0.0897, 0.0637)), rel=1e-6)
+    assert "no run of the fit was on mi300x" in made.frame.figure("training[0].step_time_s").provenance.note
+
+
 def test_a_spec_names_a_calibration_relative_to_its_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path)
     (tmp_path / "own.yaml").write_text(SPEC + "calibration: mine.json\n")
