@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from clusterwright.lab.codes import FINDINGS
 from clusterwright.lab.down import down
-from clusterwright.lab.place import Lab, find, labs
+from clusterwright.lab.place import Lab, find, find_any, labs
+from clusterwright.lab.state import state_of
 from clusterwright.lab.up import Started, missing, up
 
-__all__ = ["FINDINGS", "Lab", "Started", "down", "find", "labs", "missing", "up"]
+__all__ = ["FINDINGS", "Lab", "Started", "down", "find", "find_any", "labs", "missing", "state_of", "up"]

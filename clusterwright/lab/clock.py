@@ -42,7 +42,9 @@ class Clock:
         if self.rate == 1.0:
             return
         if FAKETIME.path is None:
-            raise WorldError(FINDINGS["LAB-PROGRAM-MISSING"].at("faketime", "faketime is not installed", FAKETIME.install))
+            raise WorldError(
+                FINDINGS["LAB-PROGRAM-MISSING"].at("faketime", "faketime is not installed", FAKETIME.install)
+            )
         words = ["faketime", "-m", "-f", f"+0 x{self.rate:g}", "sleep", "1000000d"]
         started = start(self.lab, "clock", words, {"NO_FAKE_STAT": "1"})
 

@@ -26,21 +26,27 @@ FINDINGS = codes(
         "A lab of this name runs, or was left by a crash. 'lab down' ends it and removes what it left.",
     ),
     Code("LAB-NOT-UP", "error", "No lab is up", "No lab of that name runs on this machine."),
-    Code("LAB-WHICH", "error", "Several labs are up", "More than one lab runs on this machine; say which one is meant."),
+    Code(
+        "LAB-WHICH", "error", "Several labs are up", "More than one lab runs on this machine; say which one is meant."
+    ),
     Code(
         "LAB-SCHEDULER",
         "error",
         "The lab runs Slurm only",
         "The bundle has no files of Slurm: the design asks for another scheduler, which the lab cannot start.",
     ),
-    Code("LAB-SITE", "error", "The design has several sites", "A lab is one Slurm; say which of the sites it is to be."),
+    Code(
+        "LAB-SITE", "error", "The design has several sites", "A lab is one Slurm; say which of the sites it is to be."
+    ),
     Code(
         "LAB-START",
         "error",
         "A daemon did not start",
         "A program ended by itself or did not answer in time; its last words are said. What had been started was stopped.",
     ),
-    Code("LAB-FAULT", "error", "A fault that the lab cannot make", "The kind of fault, its node or its number is wrong."),
+    Code(
+        "LAB-FAULT", "error", "A fault that the lab cannot make", "The kind of fault, its node or its number is wrong."
+    ),
     Code(
         "LAB-LEFT-OUT",
         "info",

@@ -13,7 +13,7 @@ from typing import Any
 from clusterwright.errors import InputError, WorldError
 from clusterwright.lab.codes import FINDINGS
 
-__all__ = ["MARK", "NODE", "Lab", "find", "labs", "place_of"]
+__all__ = ["MARK", "NODE", "Lab", "find", "find_any", "labs", "place_of"]
 
 MARK = "CLUSTERWRIGHT_LAB"
 """Environment variable that every process of a lab has, tasks of jobs included: the folder of the lab."""
@@ -114,3 +114,12 @@ def find(name: str | None = None) -> Lab:
         names = ", ".join(path.name for path in up)
         raise InputError(FINDINGS["LAB-WHICH"].at("", f"several labs are up: {names}", "say which one with --name"))
     return Lab(up[0])
+
+
+def find_any(name: str | None = None) -> Lab:
+    """As :func:`find`, but what a crash left of a lab counts, too."""
+    here = labs()
+    if name is not None and (here / name).is_dir() and "/" not in name and name not in ("", ".", ".."):
+        return Lab(here / name)
+    found = sorted(path for path in here.iterdir() if path.is_dir()) if name is None and here.is_dir() else []
+    return Lab(found[0]) if len(found) == 1 else find(name)

@@ -19,7 +19,16 @@ from clusterwright.domains.scheduling import hosts, parse
 from clusterwright.lab.place import MARK, Lab
 from clusterwright.lab.processes import call, start, wait_for
 
-__all__ = ["accounts", "configure", "free_range", "node_ports", "start_database", "start_munge", "start_node", "start_slurm"]
+__all__ = [
+    "accounts",
+    "configure",
+    "free_range",
+    "node_ports",
+    "start_database",
+    "start_munge",
+    "start_node",
+    "start_slurm",
+]
 
 _REPLACED = {
     "proctracktype": "ProctrackType=proctrack/pgid",

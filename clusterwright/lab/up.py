@@ -131,7 +131,9 @@ def _claim(lab: Lab) -> None:
 def _site(folder: Folder, name: str | None) -> Read:
     found = sites(folder)
     if not found:
-        raise InputError(FINDINGS["LAB-SCHEDULER"].at("scheduler.kind", "the design has no Slurm", "scheduler: {kind: slurm}"))
+        raise InputError(
+            FINDINGS["LAB-SCHEDULER"].at("scheduler.kind", "the design has no Slurm", "scheduler: {kind: slurm}")
+        )
     chosen = [one for one in found if name in (None, one.site)]
     if len(chosen) != 1:
         names = ", ".join(one.site for one in found)
@@ -204,13 +206,14 @@ class _Start:
     def _accounts(self, people: list[str], good: tuple[int, ...]) -> None:
         code, said = slurm.accounts(self.lab, people)
         if code not in good:
-            raise WorldError(FINDINGS["LAB-START"].at("accounts.sh", said.strip()[-400:], "clusterwright verify BUNDLE"))
+            raise WorldError(
+                FINDINGS["LAB-START"].at("accounts.sh", said.strip()[-400:], "clusterwright verify BUNDLE")
+            )
 
     def _idle(self, count: int) -> None:
         limit = time.monotonic() + _SECONDS
         held = 0
         while time.monotonic() < limit:
-            held = len(call(self.lab, ["sinfo", "-hN", "-t", "idle", "-o", "%N"])[1].split())
             held = len(set(call(self.lab, ["sinfo", "-hN", "-t", "idle", "-o", "%N"])[1].split()))
             if held >= count:
                 return
@@ -258,4 +261,6 @@ def _ourselves() -> list[str]:
     import sys
 
     beside = Path(sys.executable).with_name("clusterwright")
-    return [str(beside)] if beside.is_file() else [shutil.which("clusterwright") or sys.executable, "-m", "clusterwright"]
+    return (
+        [str(beside)] if beside.is_file() else [shutil.which("clusterwright") or sys.executable, "-m", "clusterwright"]
+    )
