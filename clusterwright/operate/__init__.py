@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from clusterwright.operate.codes import FINDINGS
 from clusterwright.operate.prometheus import Prometheus
-from clusterwright.operate.site import Site, Watch, find_site, read_site
+from clusterwright.operate.site import Site, Watch, deployed_of, find_site, read_site
 from clusterwright.operate.slurm import Slurm
 
-__all__ = ["FINDINGS", "Prometheus", "Site", "Slurm", "Watch", "find_site", "read_site"]
+__all__ = ["FINDINGS", "Prometheus", "Site", "Slurm", "Watch", "deployed_of", "find_site", "read_site"]
