@@ -24,7 +24,7 @@ _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
 _REASON = re.compile(r" Reason=(.*) \[(\S+)@([0-9T:-]+)\]")
 _GPUS = re.compile(r"gres/gpu=(\d+)")
 _JOB_FIELDS = ("JobID", "ArrayJobID", "State", "Account", "QOS", "Partition", "UserName", "NumNodes", "NodeList",
-               "tres-alloc", "RestartCnt", "SubmitTime", "StartTime", "TimeLimit", "ReasonList")  # fmt: skip
+               "tres-alloc", "RestartCnt", "SubmitTime", "StartTime", "TimeLimit", "EndTime", "NumTasks", "ReasonList")  # fmt: skip
 _UNUSABLE = {"DOWN", "FAIL", "FAILING", "ERROR", "UNKNOWN", "NOT_RESPONDING", "INVALID", "INVALID_REG", "POWERED_DOWN"}
 
 
@@ -44,6 +44,7 @@ class Node:
         reason_by: who said so; reason_at_s: when.
         booted_s, started_s: when the machine and slurmd started, seconds since the epoch; 0 unknown.
         features: that jobs can ask for.
+        address, port: where its slurmd listens; 0 unknown.
     """
 
     name: str
@@ -56,6 +57,8 @@ class Node:
     booted_s: float = 0.0
     started_s: float = 0.0
     features: tuple[str, ...] = ()
+    address: str = ""
+    port: int = 0
 
     @property
     def draining(self) -> bool:
@@ -91,6 +94,8 @@ class Job:
         submitted_s, started_s: seconds since the epoch, 0 unknown.
         limit_s: its time limit, 0 without.
         reason: why it waits.
+        ended_s: when it ended, or is to end at the latest.
+        tasks: that it asks for.
     """
 
     key: str
@@ -107,6 +112,8 @@ class Job:
     started_s: float
     limit_s: float
     reason: str
+    ended_s: float = 0.0
+    tasks: int = 0
 
 
 @dataclass(frozen=True)
@@ -252,9 +259,21 @@ class Slurm:
         """Let a job that was requeued be considered at once; Slurm holds it back for two minutes."""
         self._update(f"JobId={job}", "StartTime=now")
 
-    def set_node_count(self, job: str, count: int) -> None:
-        """How many nodes a waiting job asks for."""
-        self._update(f"JobId={job}", f"NumNodes={count}")
+    def set_node_count(self, job: str, count: int, tasks: int = 0) -> None:
+        """How many nodes, and tasks on all of them, a waiting job asks for; without the tasks, they stay."""
+        self._update(f"JobId={job}", *([f"NumTasks={tasks}"] if tasks else []), f"NumNodes={count}-{count}")
+
+    def set_partition_up(self, partition: str, up: bool) -> None:
+        """Whether jobs of a partition may start; those that run go on."""
+        self._update(f"PartitionName={partition}", f"State={'UP' if up else 'DOWN'}")
+
+    def booted_s(self) -> float:
+        """When slurmctld started, seconds since the epoch; 0 unknown."""
+        for line in self.run("scontrol", "show", "config").splitlines():
+            key, _, value = line.partition("=")
+            if key.strip() == "BOOT_TIME":
+                return _seconds(value.strip())
+        return 0.0
 
     def set_partition_nodes(self, partition: str, nodes: Sequence[str]) -> None:
         """The nodes of a partition."""
@@ -296,6 +315,8 @@ def _node(line: str) -> Node:
         booted_s=_seconds(held.get("BootTime", "")),
         started_s=_seconds(held.get("SlurmdStartTime", "")),
         features=() if features == "(null)" else tuple(features.split(",")),
+        address=held.get("NodeAddr", ""),
+        port=int(held["Port"]) if held.get("Port", "").isdigit() else 6818,
     )
 
 
@@ -315,7 +336,9 @@ def _job(row: Sequence[str]) -> Job:
         submitted_s=_seconds(row[11]),
         started_s=_seconds(row[12]),
         limit_s=_limit(row[13]),
-        reason=row[14],
+        reason=row[16],
+        ended_s=_seconds(row[14]),
+        tasks=int(row[15]) if row[15].isdigit() else 0,
     )
 
 
