@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clusterwright.cli.streams import emit, output_options, print_table
+from clusterwright.cli.streams import emit, output_options, print_table, say
 from clusterwright.errors import EXIT_NO
 
 if TYPE_CHECKING:
-    from clusterwright.operate import Site
-    from clusterwright.operate.watch import Action, Hands, Store
+    from clusterwright.findings import Finding
+    from clusterwright.operate.watch import Action
 
 __all__ = ["command"]
 
@@ -30,113 +30,159 @@ def command() -> None:
 
     'operate run' looks at Slurm, Prometheus and the nodes' checks and says what it would do; with --act it does it:
     nodes that fail are drained or given up, their jobs go on from their last checkpoint, a spare takes the place of a
-    node that has left, and a node whose check passes comes back. Each action is written down with its evidence.
+    node that has left, and a node whose checks pass comes back. Each action is written down with its evidence.
     """
 
 
 @command.command()
 @_site
 @click.option("--act", is_flag=True, help="Do it; without, it is only said.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done; so it is without --act.")
 @click.option("--once", is_flag=True, help="One round, then end.")
-def run(site_path: Path | None, act: bool, once: bool) -> None:
-    """Watch, until Ctrl-C. One watcher leads a site; a second one ends at once."""
+@click.option("--standby", is_flag=True, help="When another watcher leads, wait for its end.")
+@click.pass_context
+def run(ctx: click.Context, site_path: Path | None, act: bool, dry_run: bool, once: bool, standby: bool) -> None:
+    """Watch, until Ctrl-C. One watcher leads a site; a second one ends at once with exit code 1."""
+    from clusterwright.errors import WorldError
     from clusterwright.operate import find_site
-    from clusterwright.operate.watch import read_policy, severities, watch
+    from clusterwright.operate.watch import read_policy, watch
 
+    if act and dry_run:
+        raise click.UsageError("--act and --dry-run do not go together")
     site = find_site(site_path)
-    watch(site, read_policy(site.policy), severities(), act=act, once=once, said=_line)
+    policy = read_policy(site.policy, site.bundle)
+    try:
+        closed = watch(site, policy, act=act, once=once, standby=standby, say=_line, find=_find)
+    except WorldError as error:
+        if all(one.code != "WATCH-LEADER" for one in error.findings):
+            raise
+        say(error.findings)
+        ctx.exit(EXIT_NO)
+    if not closed:
+        ctx.exit(EXIT_NO)
 
 
 def _line(text: str) -> None:
-    click.echo(f"{time.strftime('%H:%M:%S')} {text}")
+    shown = "".join(c if c.isprintable() else "?" for c in text)
+    click.echo(f"{time.strftime('%H:%M:%S')} {shown}")
+
+
+def _find(finding: Finding) -> None:
+    click.echo(f"{time.strftime('%H:%M:%S')} ", err=True, nl=False)
+    say([finding])
 
 
 @command.command()
 @_site
 @click.option("--evidence", is_flag=True, help="What was seen, in place of what was done.")
-@click.option("--last", type=click.IntRange(1, 100_000), default=50, help="How many, the newest first.")
+@click.option("--last", type=click.IntRange(1, 100_000), default=50, show_default=True, help="How many, the newest last.")
 @output_options("table", "json", "yaml", "csv")
 def log(site_path: Path | None, evidence: bool, last: int, output: str) -> None:
-    """List what was done, with the evidence for it."""
-    store = _store(site_path)[1]
-    rows = store.evidence(last) if evidence else [_row(one) for one in store.actions(most=last)]
-    document = {"schema": SCHEMA, "breaker": store.meta("breaker"), "evidence" if evidence else "actions": rows}
-    emit(document, output, rows, lambda: _show(rows))
-
-
-@command.command()
-@click.argument("action", metavar="ID", type=int)
-@_site
-@click.pass_context
-def undo(ctx: click.Context, action: int, site_path: Path | None) -> None:
-    """Take an action back; refused when somebody else has decided since."""
-    from clusterwright.operate import Slurm
-    from clusterwright.operate.watch import look
-
-    site, store = _store(site_path)
-    if _hands(site, store).undo(action, look(site, Slurm(site.slurm_conf))) is None:
-        ctx.exit(EXIT_NO)
-
-
-@command.command()
-@_site
-def reset(site_path: Path | None) -> None:
-    """Let the watcher act again after its breaker stopped it."""
-    store = _store(site_path)[1]
-    was = store.meta("breaker")
-    store.set_meta("breaker", "")
-    click.echo(f"was: {was}" if was else "the breaker was not set")
-
-
-@command.command()
-@click.argument("kind", metavar="drain|return|retire", type=click.Choice(["drain", "return", "retire"]))
-@click.argument("nodes", metavar="NODE...", nargs=-1, required=True)
-@click.option("--reason", default="by hand", metavar="TEXT", help="Why.")
-@_site
-@click.pass_context
-def node(ctx: click.Context, kind: str, nodes: tuple[str, ...], reason: str, site_path: Path | None) -> None:
-    """Drain, return or retire nodes by hand, written down like everything else."""
-    from clusterwright.operate import Slurm
-    from clusterwright.operate.watch import by_hand, look
-
-    site, store = _store(site_path)
-    seen = look(site, Slurm(site.slurm_conf))
-    if not by_hand(_hands(site, store), seen, kind, nodes, reason):
-        ctx.exit(EXIT_NO)
-
-
-def _store(path: Path | None) -> tuple[Site, Store]:
-    import getpass
-
+    """List what was done, or what was seen."""
     from clusterwright.operate import find_site
-    from clusterwright.operate.watch import Store
+    from clusterwright.operate.watch import Store, leading
 
-    site = find_site(path)
-    return site, Store.open(site.state, getpass.getuser())
+    store = Store(find_site(site_path).state, copy=True)
+    if evidence:
+        rows = [{**c.to_dict(), "open": c.open, "fate": c.fate} for c in store.conditions(only_open=False)[-last:]]
+        shown = [{"node": r["node"], "what": r["kind"], "source": r["source"], "detail": r["detail"],
+                  "began": _clock(r["began_s"]), "holds": r["open"], "fate": r["fate"]} for r in rows]  # fmt: skip
+    else:
+        rows = [one.to_dict() for one in store.actions()[-last:]]
+        shown = [_row(one) for one in store.actions()[-last:]]
+    document = {"schema": SCHEMA, "breaker": store.meta("breaker"), "leader": leading(store),
+                "evidence" if evidence else "actions": rows}  # fmt: skip
+    emit(document, output, shown, lambda: print_table(shown) if shown else click.echo("nothing yet"))
 
 
-def _hands(site: Site, store: Store) -> Hands:
-    from clusterwright.operate import Slurm
-    from clusterwright.operate.watch import Hands
-
-    return Hands(Slurm(site.slurm_conf), store, False, click.echo)
+def _clock(at_s: float) -> str:
+    return time.strftime("%m-%d %H:%M:%S", time.localtime(at_s))
 
 
 def _row(one: Action) -> dict[str, Any]:
-    return {"id": one.id, "at_s": one.at_s, "kind": one.kind, "target": one.target, "state": one.state, "who": one.who,
-            "said": one.said, "why": one.detail.get("why", ""), "evidence": list(one.evidence)}  # fmt: skip
+    return {"id": one.id, "at": _clock(one.made_s), "took_s": round(one.changed_s - one.made_s, 1), "state": one.state,
+            "what": one.kind, "where": one.target, "cause": one.cause, "by": one.by, "note": one.note}  # fmt: skip
 
 
-def _show(rows: list[dict[str, Any]]) -> None:
-    if not rows:
-        click.echo("nothing")
-        return
-    shown = []
-    for row in rows:
-        at = time.strftime("%m-%d %H:%M:%S", time.localtime(row.get("at_s") or row.get("seen_s")))
-        if "evidence" in row:
-            shown.append({"id": row["id"], "at": at, "what": f"{row['kind']} {row['target']}", "state": row["state"],
-                          "who": row["who"], "why": row["said"] or row["why"]})  # fmt: skip
-        else:
-            shown.append({"at": at, "node": row["node"], "what": row["kind"], "seen": row["text"]})
-    print_table(shown)
+@command.command()
+@click.argument("number", metavar="ID", type=int)
+@_site
+@output_options("table", "json", "yaml")
+def show(number: int, site_path: Path | None, output: str) -> None:
+    """Show one action with its evidence."""
+    from clusterwright.errors import InputError
+    from clusterwright.operate import find_site
+    from clusterwright.operate.watch import FINDINGS, Store
+
+    one = Store(find_site(site_path).state, copy=True).action(number)
+    if one is None:
+        raise InputError(FINDINGS["WATCH-ACTION"].at(str(number), "no action has that number", "operate log"))
+    held = one.to_dict()
+
+    def table() -> None:
+        print_table([{"what": key, "is": str(held[key])} for key in held if key not in ("evidence", "params")])
+        rows = [{"source": e["source"], "kind": e["kind"], "detail": e["detail"], "began": _clock(e["began_s"]),
+                 "fingerprint": e["fingerprint"]} for e in one.evidence]  # fmt: skip
+        if rows:
+            click.echo()
+            print_table(rows)
+
+    emit({"schema": SCHEMA, "action": held}, output, (), table)
+
+
+@command.command()
+@click.argument("number", metavar="ID", type=int)
+@_site
+@click.pass_context
+def undo(ctx: click.Context, number: int, site_path: Path | None) -> None:
+    """Take an action back; what ended a job cannot be."""
+    from clusterwright.operate import find_site
+    from clusterwright.operate.watch import Store, taken_back, whoami
+
+    site = find_site(site_path)
+    store = Store(site.state)
+    _carry_out(ctx, site_path, [taken_back(store, number, whoami())])
+
+
+@command.command()
+@_site
+def resume(site_path: Path | None) -> None:
+    """Let the watcher act again after its breaker has opened."""
+    from clusterwright.operate import find_site
+    from clusterwright.operate.watch import Store, whoami
+    from clusterwright.operate.watch import resume as close
+
+    was = close(Store(find_site(site_path).state), whoami())
+    click.echo(f"closed; it was open because {was}" if was else "the breaker was not open")
+
+
+def _by_hand(kind: str, told: str) -> None:
+    @command.command(kind, help=told)
+    @click.argument("nodes", metavar="NODE...", nargs=-1, required=True)
+    @click.option("--reason", default="", metavar="TEXT", help="Why; it is written down.")
+    @_site
+    @click.pass_context
+    def verb(ctx: click.Context, nodes: tuple[str, ...], reason: str, site_path: Path | None) -> None:
+        from clusterwright.operate.watch import asked, whoami
+
+        _carry_out(ctx, site_path, [asked(kind, node, whoami(), reason[:100]) for node in nodes])
+
+
+_by_hand("drain", "Take nodes out of service by hand; they stay out until a person gives them back.")
+_by_hand("return", "Give nodes back to service.")
+_by_hand("retire", "Take nodes out for good.")
+
+
+def _carry_out(ctx: click.Context, site_path: Path | None, actions: list[Action]) -> None:
+    from clusterwright.operate import find_site
+    from clusterwright.operate.watch import Store, read_policy, wait_for
+
+    site = find_site(site_path)
+    store, policy = Store(site.state), read_policy(site.policy, site.bundle)
+    good = True
+    for one in actions:
+        done = wait_for(site, store, policy, one, 30.0, lambda _: None)
+        click.echo(f"{done.id} {done.kind} {done.target}: {done.state}{', ' + done.note if done.note else ''}")
+        good = good and done.state in ("done", "undone")
+    if not good:
+        ctx.exit(EXIT_NO)

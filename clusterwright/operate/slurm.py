@@ -197,6 +197,11 @@ class Slurm:
         lines = self.run("scontrol", "--oneliner", "show", "node").splitlines()
         return [_node(line) for line in lines if line.startswith("NodeName=")]
 
+    def node(self, name: str) -> Node | None:
+        """One node as it is now; None when there is none of that name."""
+        lines = self.run("scontrol", "--oneliner", "show", "node", name).splitlines()
+        return next((_node(line) for line in lines if line.startswith(f"NodeName={name} ")), None)
+
     def jobs(self) -> list[Job]:
         """Every job that the controller still holds, tasks of arrays apart."""
         asked = ",".join(f"{name}:|" for name in _JOB_FIELDS)
@@ -336,7 +341,7 @@ def _job(row: Sequence[str]) -> Job:
         submitted_s=_seconds(row[11]),
         started_s=_seconds(row[12]),
         limit_s=_limit(row[13]),
-        reason=row[16],
+        reason=row[16].strip().removeprefix("(").removesuffix(")"),
         ended_s=_seconds(row[14]),
         tasks=int(row[15]) if row[15].isdigit() else 0,
     )

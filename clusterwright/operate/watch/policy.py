@@ -1,8 +1,10 @@
-"""The policy of the watcher: data with a form of its own, the packaged one or a site's."""
+"""What is done about each fault: data that is packaged, with a site's own laid over it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import csv
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,185 +12,237 @@ from typing import Any
 
 import yaml
 
-from clusterwright.deploy.targets.monitoring.figures import table
 from clusterwright.errors import InputError
 from clusterwright.findings import Finding
-from clusterwright.operate.codes import FINDINGS
+from clusterwright.operate.watch.codes import FINDINGS
 
-__all__ = ["Fault", "Policy", "read_policy", "severities"]
+__all__ = ["KINDS", "Policy", "Rule", "read_policy"]
 
-_NODE, _JOB = ("drain", "down", "note"), ("restart", "migrate", "none")
-_NUMBERS = {"shrink_after_s": (0, 1e6), "check_every_s": (0.1, 1e6)}
-_GROUPS = {
+KINDS = ("xid", "gpu-lost", "node-dead", "node-hung", "link-down", "node-slow", "fs-full", "rack-power",
+         "xid-app", "xid-later", "unfit")  # fmt: skip
+_NODE = ("none", "drain", "down")
+_JOBS = ("none", "retry", "restart", "migrate")
+_NUMBERS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "breaker": {"nodes": (0, 1e6), "share": (0, 1), "window_s": (1, 1e7)},
-    "flapping": {"times": (1, 1000), "window_s": (1, 1e8)},
+    "flap": {"most": (1, 1000), "window_s": (1, 1e8), "wait_s": (0, 1e7), "factor": (1, 100)},
+    "retry": {"most": (0, 1000), "settle_s": (0, 3600)},
+    "migration": {"wait_s": (1, 86_400)},
+    "shrink": {"after_s": (0, 1e7)},
 }
+"""Section -> key -> least and most."""
 
 
 @dataclass(frozen=True)
-class Fault:
-    """What is done about one kind of fault.
+class Rule:
+    """What is done about a fault.
 
     Attributes:
-        kind: its name.
-        node: ``drain``, ``down`` or ``note``.
-        job: ``restart``, ``migrate`` or ``none``.
-        alerts: rules that tell of it.
-        hold_s: how long the condition must last, whatever the rule says.
-        silent: whether a node that answers nobody is this fault.
-        repeats: how often it must come before ``note`` becomes ``drain`` and ``restart``; 0 never.
+        node: ``none``, ``drain`` or ``down``.
+        jobs: ``none``, ``retry`` (in place), ``restart`` (elsewhere, from the last checkpoint) or ``migrate`` (a
+            checkpoint is asked for first).
+        spare: whether a hot spare takes the node's place.
+        hold: whether no new job starts.
     """
 
-    kind: str
-    node: str
-    job: str
-    alerts: tuple[str, ...] = ()
-    hold_s: float = 0.0
-    silent: bool = False
-    repeats: int = 0
+    node: str = "none"
+    jobs: str = "none"
+    spare: bool = False
+    hold: bool = False
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Everything that the watcher decides by; see ``policy.yaml``."""
+    """The policy of a site.
 
-    breaker_nodes: int
-    breaker_share: float
-    breaker_window_s: float
-    flaps: int
-    flap_window_s: float
-    shrink_after_s: float
-    check_every_s: float
-    faults: Mapping[str, Fault]
-    xid: Mapping[str, Fault]
+    Attributes:
+        faults: rule by kind of fault.
+        numbers: section -> key -> value, times in seconds.
+        auto_return: whether nodes come back by themselves; checks_to_return: passed checks that it takes.
+        spare_partition: where hot spares wait.
+        alerts: alert -> fault; doubted: faults that one source alone does not prove.
+        patterns: what a check prints -> fault.
+        xids: XID code -> fault; a code that is not there is only noted.
+    """
 
-    def of_xid(self, code: str, severity: str) -> Fault:
-        """What is done about an XID error."""
-        return self.xid.get(code) or self.xid.get(severity) or self.xid["info"]
+    faults: Mapping[str, Rule]
+    numbers: Mapping[str, Mapping[str, float]]
+    auto_return: bool
+    checks_to_return: int
+    spare_partition: str
+    alerts: Mapping[str, str]
+    doubted: frozenset[str]
+    patterns: tuple[tuple[re.Pattern[str], str], ...]
+    xids: Mapping[int, str]
 
-    def most(self, nodes: int) -> int:
-        """How many nodes may be taken away within the window."""
-        return max(self.breaker_nodes, int(self.breaker_share * nodes))
+    def fault_of(self, said: str) -> str:
+        """The fault that a line of a check means."""
+        return next((fault for pattern, fault in self.patterns if pattern.search(said)), "unfit")
+
+    def breaker_limit(self, nodes: int) -> int:
+        """How many nodes may go within the window."""
+        held = self.numbers["breaker"]
+        return max(int(held["nodes"]), int(held["share"] * nodes))
 
 
-def read_policy(path: Path | None = None) -> Policy:
-    """The packaged policy, with what a site's file says in place of it.
+def read_policy(path: Path | None = None, bundle: Path | None = None) -> Policy:
+    """The packaged policy with a site's own laid over it, section by section.
+
+    Args:
+        path: of the site's own; None without.
+        bundle: rendered files, whose tables of XIDs hold; None for the packaged table.
 
     Raises:
-        InputError: with everything that is wrong in the file.
+        InputError: with everything that is wrong.
     """
     held = yaml.safe_load(files(__package__).joinpath("policy.yaml").read_text("utf-8"))
     if path is not None:
-        try:
-            own = yaml.safe_load(path.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            said = f"cannot be read: {getattr(error, 'strerror', None) or str(error).splitlines()[0]}"
-            raise InputError(FINDINGS["OPERATE-POLICY"].at(str(path), said, "version: 1")) from None
-        wrong = list(_wrong(path, own, held))
+        own = _own(path)
+        wrong = list(_wrong(str(path), own, held))
         if wrong:
             raise InputError(wrong)
         held = _laid_over(held, own)
-    flat = {key: fault for key, fault in held["xid"].items() if key != "codes"}
-    flat |= {str(code): fault for code, fault in held["xid"]["codes"].items()}
-    return Policy(
-        breaker_nodes=int(held["breaker"]["nodes"]),
-        breaker_share=float(held["breaker"]["share"]),
-        breaker_window_s=float(held["breaker"]["window_s"]),
-        flaps=int(held["flapping"]["times"]),
-        flap_window_s=float(held["flapping"]["window_s"]),
-        shrink_after_s=float(held["shrink_after_s"]),
-        check_every_s=float(held["check_every_s"]),
-        faults={kind: _fault(kind, one) for kind, one in held["faults"].items()},
-        xid={key: _fault(f"xid-{key}", one) for key, one in flat.items()},
-    )
+    return _made(held, _table(bundle))
 
 
-def severities() -> Mapping[str, str]:
-    """XID code -> severity, of the table that alerts are written from."""
-    return {row["xid"]: row["severity"] for row in table("xid.csv")}
-
-
-def _fault(kind: str, one: Mapping[str, Any]) -> Fault:
-    return Fault(
-        kind,
-        one["node"],
-        one["job"],
-        tuple(one.get("alerts", ())),
-        float(one.get("hold_s", 0)),
-        bool(one.get("silent", False)),
-        int(one.get("repeats", 0)),
-    )
-
-
-def _laid_over(base: Any, over: Any) -> Any:
-    if not isinstance(base, dict) or not isinstance(over, dict):
-        return over
-    return base | {key: _laid_over(base[key], value) if key in base else value for key, value in over.items()}
-
-
-def _wrong(path: Path, own: Any, base: Mapping[str, Any]) -> Iterator[Finding]:
-    def say(where: str, text: str, hint: str) -> Finding:
-        return FINDINGS["OPERATE-POLICY"].at(f"{path}: {where}", text, hint)
-
+def _own(path: Path) -> dict[str, Any]:
+    try:
+        own = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        said = f"cannot be read: {getattr(error, 'strerror', None) or str(error).splitlines()[0]}"
+        raise InputError(FINDINGS["WATCH-POLICY"].at(str(path), said)) from None
     if not isinstance(own, dict):
-        yield say("", "holds no mapping", "version: 1")
-        return
+        raise InputError(FINDINGS["WATCH-POLICY"].at(str(path), "holds no mapping", "docs/guides/operating.md"))
+    return own
+
+
+def _laid_over(held: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    made = dict(held)
     for key, value in own.items():
-        if key not in base:
-            yield say(str(key), f"no key is called {key!r}", f"one of {', '.join(base)}")
-        elif key == "version" and value != 1:
-            yield say("version", f"{value!r} is no version", "version: 1")
-        elif key in _NUMBERS and not _within(value, _NUMBERS[key]):
-            yield say(key, f"{value!r} is no number of seconds", f"{key}: {base[key]}")
-        elif key in _GROUPS:
-            yield from _wrong_group(say, key, value)
-        elif key in ("faults", "xid"):
-            yield from _wrong_faults(say, key, value)
+        base: Any = held.get(key)
+        if key == "faults":
+            made[key] = {**base, **{kind: {**base[kind], **rule} for kind, rule in value.items()}}
+        elif key == "findings":
+            made[key] = [*value, *base]
+        else:
+            made[key] = {**base, **value} if isinstance(base, dict) else value
+    return made
 
 
-def _wrong_group(say: Any, key: str, value: Any) -> Iterator[Finding]:
-    if not isinstance(value, dict):
-        yield say(key, f"{value!r} is no mapping", f"{key}: {{window_s: 600}}")
-        return
-    for name, number in value.items():
-        if name not in _GROUPS[key]:
-            yield say(f"{key}.{name}", f"no key is called {name!r}", f"one of {', '.join(_GROUPS[key])}")
-        elif not _within(number, _GROUPS[key][name]):
-            yield say(f"{key}.{name}", f"{number!r} is out of range", "{} to {}".format(*_GROUPS[key][name]))
+def _made(held: Mapping[str, Any], table: Mapping[int, str]) -> Policy:
+    actions, overrides = held["xid_actions"], held["xid_overrides"]
+    xids = {code: actions.get(action) for code, action in table.items()} | overrides
+    return Policy(
+        faults={kind: Rule(**rule) for kind, rule in held["faults"].items()},
+        numbers={name: {key: float(value) for key, value in held[name].items()} for name in _NUMBERS},
+        auto_return=bool(held["give_back"]["auto"]),
+        checks_to_return=int(held["give_back"]["checks"]),
+        spare_partition=str(held["spares"]["partition"]),
+        alerts=held["alerts"],
+        doubted=frozenset(held["doubted"]),
+        patterns=tuple((re.compile(one["match"]), one["fault"]) for one in held["findings"]),
+        xids={int(code): fault for code, fault in xids.items() if fault},
+    )
 
 
-def _within(value: Any, span: tuple[float, float]) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and span[0] <= value <= span[1]
+def _table(bundle: Path | None) -> dict[int, str]:
+    """XID code -> action, of the bundle (with what the site overrides in it), or of the package."""
+    found = sorted(bundle.glob("slurm/*/xid_actions.csv")) if bundle else []
+    texts = [path.read_text("utf-8") for path in found[:1]]
+    texts += [path.with_name("xid_overrides.csv").read_text("utf-8") for path in found[:1]
+              if path.with_name("xid_overrides.csv").is_file()]  # fmt: skip
+    if not texts:
+        packaged = files("clusterwright.deploy.targets.slurm").joinpath("data", "xid_actions.csv")
+        texts = [packaged.read_text("utf-8")]
+    made: dict[int, str] = {}
+    for text in texts:
+        for row in csv.reader(line for line in text.splitlines() if not line.startswith("#")):
+            if len(row) >= 3 and row[0].isdigit():
+                made[int(row[0])] = row[2].strip()
+    return made
 
 
-def _wrong_faults(say: Any, key: str, value: Any) -> Iterator[Finding]:
-    if not isinstance(value, dict):
-        yield say(key, f"{value!r} is no mapping", f"{key}: {{}}")
-        return
-    for kind, one in value.items():
-        where = f"{key}.{kind}"
-        if key == "xid" and kind == "codes":
-            yield from _wrong_faults(say, f"{key}.codes", one)
+# --- what is wrong ---
+
+
+def _wrong(place: str, own: Mapping[Any, Any], held: Mapping[str, Any]) -> Iterable[Finding]:
+    def say(key: str, text: str, hint: str) -> Finding:
+        return FINDINGS["WATCH-POLICY"].at(f"{place}: {key}", text, hint)
+
+    if own.get("version") != 1:
+        yield say("version", f"{own.get('version')!r} is no version", "version: 1")
+    for key, value in own.items():
+        if key not in held:
+            yield say(str(key), f"no key is called {key!r}", f"one of {', '.join(held)}")
+        elif isinstance(held[key], dict) and not isinstance(value, dict):
+            yield say(str(key), "is a mapping", f"such as {key}: {held[key]}"[:150])
+        elif key in _NUMBERS:
+            yield from _wrong_numbers(say, key, value)
+        elif key == "faults":
+            yield from _wrong_faults(say, value)
+        elif key in ("alerts", "xid_actions", "xid_overrides"):
+            yield from _wrong_kinds(say, key, value)
+        elif key == "give_back":
+            yield from _wrong_return(say, value)
+        elif key == "spares" and (set(value) - {"partition"} or not isinstance(value.get("partition", ""), str)):
+            yield say(key, f"{value!r} is not the partition of the spares", "spares: {partition: spare}")
+        elif key == "doubted" and (not isinstance(value, list) or not all(one in KINDS for one in value)):
+            yield say(key, f"{value!r} is no list of faults", f"some of {', '.join(KINDS)}")
+        elif key == "findings":
+            yield from _wrong_findings(say, value)
+
+
+def _wrong_numbers(say: Any, section: str, value: Mapping[Any, Any]) -> Iterable[Finding]:
+    known = _NUMBERS[section]
+    for key, number in value.items():
+        if key not in known:
+            yield say(f"{section}.{key}", f"no key is called {key!r}", f"one of {', '.join(known)}")
             continue
-        if not isinstance(one, dict):
-            yield say(where, f"{one!r} is no mapping", "{node: drain, job: restart}")
+        low, high = known[key]
+        if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
+            yield say(f"{section}.{key}", f"{number!r} is no number from {low:g} to {high:g}", "")
+
+
+def _wrong_faults(say: Any, value: Mapping[Any, Any]) -> Iterable[Finding]:
+    allowed: Mapping[str, tuple[object, ...]] = {
+        "node": _NODE, "jobs": _JOBS, "spare": (True, False), "hold": (True, False)
+    }  # fmt: skip
+    for kind, rule in value.items():
+        if kind not in KINDS:
+            yield say(f"faults.{kind}", f"no fault is called {kind!r}", f"one of {', '.join(KINDS)}")
+        elif not isinstance(rule, dict):
+            yield say(f"faults.{kind}", "is a mapping", "{node: drain, jobs: restart, spare: true}")
+        else:
+            for key, said in rule.items():
+                if key not in allowed:
+                    yield say(f"faults.{kind}.{key}", f"no key is called {key!r}", f"one of {', '.join(allowed)}")
+                elif not any(said is one or (isinstance(one, str) and said == one) for one in allowed[key]):
+                    yield say(f"faults.{kind}.{key}", f"{said!r} is not known", f"one of {allowed[key]}")
+
+
+def _wrong_kinds(say: Any, section: str, value: Mapping[Any, Any]) -> Iterable[Finding]:
+    for key, fault in value.items():
+        if fault is not None and fault not in KINDS:
+            yield say(f"{section}.{key}", f"no fault is called {fault!r}", f"null, or one of {', '.join(KINDS)}")
+        if section == "xid_overrides" and (isinstance(key, bool) or not isinstance(key, int) or not 0 < key < 1000):
+            yield say(f"{section}.{key}", f"{key!r} is no XID code", "such as 79")
+
+
+def _wrong_return(say: Any, value: Mapping[Any, Any]) -> Iterable[Finding]:
+    for key, said in value.items():
+        good = {"auto": isinstance(said, bool), "checks": isinstance(said, int) and 1 <= said <= 1000}
+        if not good.get(key, False):
+            yield say(f"give_back.{key}", f"{said!r} is not known", "give_back: {auto: true, checks: 2}")
+
+
+def _wrong_findings(say: Any, value: Any) -> Iterable[Finding]:
+    if not isinstance(value, list):
+        yield say("findings", "is a list", "- {match: '^fabric:', fault: link-down}")
+        return
+    for number, one in enumerate(value):
+        if not isinstance(one, dict) or set(one) != {"match", "fault"} or one["fault"] not in KINDS:
+            yield say(f"findings[{number}]", f"{one!r} is not a pattern and its fault", "{match: '^x', fault: unfit}")
             continue
-        known = {"node", "job", "alerts", "hold_s", "silent", "repeats"}
-        yield from (
-            say(f"{where}.{name}", f"no key is called {name!r}", ", ".join(sorted(known)))
-            for name in one
-            if name not in known
-        )
-        for name, words in (("node", _NODE), ("job", _JOB)):
-            if name in one and one[name] not in words:
-                yield say(f"{where}.{name}", f"{one[name]!r} is nothing that can be done", f"one of {', '.join(words)}")
-            elif name not in one and kind not in _PACKAGED:
-                yield say(where, f"does not say what happens to the {name}", f"{name}: {words[0]}")
-        if not _within(one.get("hold_s", 0), (0, 1e6)) or not _within(one.get("repeats", 0), (0, 1000)):
-            yield say(where, "hold_s or repeats is out of range", "hold_s: 10")
-        if not isinstance(one.get("alerts", []), list):
-            yield say(f"{where}.alerts", "is a list of rules", "alerts: [GpuMissing]")
-
-
-_PACKAGED = {"node-dead", "rack-power", "gpu-lost", "gpu-memory", "link-down", "node-slow", "host-memory", "fs-full",
-             "critical", "warning", "info", 45, 64}  # fmt: skip
+        try:
+            re.compile(str(one["match"]))
+        except re.error as error:
+            yield say(f"findings[{number}].match", f"is no regular expression: {error}", "see Python's re")

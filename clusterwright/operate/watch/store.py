@@ -1,277 +1,344 @@
-"""What the watcher remembers: evidence, actions, nodes. SQLite in the folder ``state`` of the site.
+"""What the watcher remembers: SQLite in the state folder, and an audit log that is only added to.
 
-An action is written down before it is done, and again after; so a watcher that was killed at any moment finds what it
-had meant to do, looks at the cluster, and knows what came of it.
+Write-ahead: an action is a row before anything is done, with a key that no second row can have. Whatever is told to
+the audit log is written to the database in the same transaction as the change, and copied from there to
+``audit.jsonl``; a crash in between is made up for at the next start, so that each line is there once.
 """
 
 from __future__ import annotations
 
-import fcntl
 import getpass
 import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clusterwright.errors import InputError, WorldError
-from clusterwright.operate.codes import FINDINGS
+from clusterwright.errors import WorldError
+from clusterwright.operate.watch.codes import FINDINGS
 
-__all__ = ["Action", "Kept", "Store", "leading"]
+__all__ = ["Action", "Condition", "Store", "whoami"]
 
-_TABLES = """
-create table if not exists meta (key text primary key, value text not null);
-create table if not exists evidence (
-    id text primary key, kind text not null, node text not null, text text not null, source text not null,
-    began_s real not null, seen_s real not null, handled integer not null default 0);
-create table if not exists actions (
-    id integer primary key autoincrement, kind text not null, target text not null, state text not null,
-    evidence text not null, detail text not null, at_s real not null, ended_s real not null default 0,
-    who text not null, said text not null default '');
-create table if not exists nodes (
-    name text primary key, phase text not null, since_s real not null, action integer not null default 0,
-    spare text not null default '', fault text not null default '', checked_s real not null default 0);
-create table if not exists jobs (key text primary key, nodes integer not null, since_s real not null);
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS conditions (
+    source TEXT, node TEXT, kind TEXT, detail TEXT, began_s REAL, seen_s REAL, count INTEGER, open INTEGER,
+    fate TEXT DEFAULT '', PRIMARY KEY (source, node, kind, detail, began_s));
+CREATE TABLE IF NOT EXISTS actions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE NOT NULL, kind TEXT NOT NULL, target TEXT NOT NULL,
+    cause TEXT NOT NULL, evidence TEXT NOT NULL, params TEXT NOT NULL, state TEXT NOT NULL, phase TEXT NOT NULL,
+    note TEXT NOT NULL, by TEXT NOT NULL, made_s REAL NOT NULL, changed_s REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, line TEXT NOT NULL);
 """
-STATES = ("intended", "done", "failed", "abandoned", "undone")
+_COLUMNS = "id, key, kind, target, cause, evidence, params, state, phase, note, by, made_s, changed_s"
 
 
-@dataclass(frozen=True)
-class Action:
-    """One change that the watcher makes or made.
-
-    Attributes:
-        id: its number, which stands in the reason of a drain.
-        kind: ``drain``, ``down``, ``requeue``, ``start-soon``, ``migrate``, ``spare-in``, ``spare-out``, ``return``,
-            ``retire``, ``shrink``, ``grow``, ``tell``.
-        target: node or job.
-        state: ``intended``, ``done``, ``failed``, ``abandoned`` (the world had changed), ``undone``.
-        evidence: fingerprints of what it is done for.
-        detail: what is needed to see whether it is done, and to undo it.
-        at_s, ended_s: seconds since the epoch.
-        who: ``watcher``, or the user who asked for it.
-        said: what came of it, in words.
-    """
-
-    id: int
-    kind: str
-    target: str
-    state: str
-    evidence: tuple[str, ...]
-    detail: Mapping[str, Any]
-    at_s: float
-    ended_s: float
-    who: str
-    said: str
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What is kept of a node that is not simply in service.
-
-    Attributes:
-        phase: ``ok``, ``leaving`` (drained or down, jobs may still be on it), ``out`` (empty, waits for a good check),
-            ``retired``.
-        since_s: of the phase; a node that is ``ok`` came back then, and nothing older counts against it.
-        action: that took it away.
-        spare: that stands in for it; empty without.
-        fault: kind of the evidence.
-        checked_s: when it was checked last.
-    """
-
-    name: str
-    phase: str
-    since_s: float
-    action: int = 0
-    spare: str = ""
-    fault: str = ""
-    checked_s: float = 0.0
+def whoami() -> str:
+    """Who runs this program."""
+    try:
+        return os.environ.get("SUDO_USER") or getpass.getuser()
+    except (OSError, KeyError):
+        return str(os.getuid())
 
 
 @dataclass
-class Store:
-    """The memory of one site.
+class Condition:
+    """Something that a source says of a node, from when it began until it is gone.
 
-    Raises (by :meth:`open`):
-        WorldError: the folder cannot be written.
+    Attributes:
+        source: ``slurm``, ``prometheus``, ``check`` or ``probe``.
+        node: name; empty for what concerns the whole site.
+        kind: of fault; detail: what exactly, such as ``xid 79 on GPU 3``.
+        began_s, seen_s: first and last seen, seconds since the epoch.
+        count: of events, for what is counted.
+        open: whether it holds.
+        fate: what became of it: empty, ``acted``, or ``noted: why``.
     """
 
-    folder: Path
-    base: sqlite3.Connection
-    who: str = field(default_factory=getpass.getuser)
+    source: str
+    node: str
+    kind: str
+    detail: str
+    began_s: float
+    seen_s: float
+    count: int = 0
+    open: bool = True
+    fate: str = ""
 
-    @classmethod
-    def open(cls, folder: Path, who: str = "watcher") -> Store:
-        """Open it, and make it when it is not there."""
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same thing, whoever looks and however often."""
+        import hashlib
+
+        text = "\0".join((self.source, self.node, self.kind, self.detail, f"{self.began_s:.3f}"))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it is kept with an action."""
+        return {"fingerprint": self.fingerprint, "source": self.source, "node": self.node, "kind": self.kind,
+                "detail": self.detail, "began_s": self.began_s}  # fmt: skip
+
+
+@dataclass
+class Action:
+    """One thing that the watcher means to do, does, or did.
+
+    Attributes:
+        id: number, 0 before it is written down.
+        key: what it is about; no second action has it.
+        kind: see :mod:`~clusterwright.operate.watch.actions`.
+        target: node, job or partition.
+        cause: kind of fault, or ``by hand``.
+        evidence: what was known.
+        params: what is needed to do it, and to take it back.
+        state: ``intended``, ``done``, ``abandoned``, ``undone`` or ``overruled`` (by a person).
+        phase: how far it is.
+        note: in words.
+        by: who.
+        made_s, changed_s: seconds since the epoch.
+    """
+
+    key: str
+    kind: str
+    target: str
+    cause: str
+    evidence: Sequence[Mapping[str, Any]] = ()
+    params: dict[str, Any] = field(default_factory=dict)
+    state: str = "intended"
+    phase: str = ""
+    note: str = ""
+    by: str = "watcher"
+    made_s: float = 0.0
+    changed_s: float = 0.0
+    id: int = 0
+
+    @property
+    def mark(self) -> str:
+        """How what it does is signed, in Slurm's reasons."""
+        return f"clusterwright:{self.id}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it is shown."""
+        return {"id": self.id, "state": self.state, "kind": self.kind, "target": self.target, "cause": self.cause,
+                "phase": self.phase, "note": self.note, "by": self.by, "made_s": self.made_s,
+                "changed_s": self.changed_s, "evidence": list(self.evidence), "params": self.params}  # fmt: skip
+
+
+class Store:
+    """The state folder.
+
+    Args:
+        folder: made when it is not there.
+        copy: only a copy in memory is changed: for a dry run.
+
+    Raises:
+        WorldError: it cannot be read or written.
+    """
+
+    def __init__(self, folder: Path, copy: bool = False) -> None:
+        self.folder, self.copy = folder, copy
+        self.path = folder / "operate.sqlite"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            base = sqlite3.connect(folder / "watch.sqlite", timeout=10, isolation_level=None)
-            base.execute("pragma journal_mode=wal")
-            base.execute("pragma synchronous=full")
-            base.executescript(_TABLES)
+            if not copy:
+                folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+            self.db = self._copied() if copy else self._connected()
         except (OSError, sqlite3.Error) as error:
-            raise _failed(folder, error) from None
-        return cls(folder, base, who)
+            raise self._failed(error) from None
+
+    def _connected(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
+        self.path.chmod(0o640)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=FULL")
+        db.executescript(_SCHEMA)
+        return db
+
+    def _copied(self) -> sqlite3.Connection:
+        db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        if self.path.is_file():
+            with sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=10) as held:
+                held.backup(db)
+        db.executescript(_SCHEMA)
+        return db
+
+    def _failed(self, error: Exception) -> WorldError:
+        said = getattr(error, "strerror", None) or str(error)
+        return WorldError(FINDINGS["WATCH-STATE"].at(str(self.path), said, "df, and who may write there"))
 
     def close(self) -> None:
-        """Close it."""
-        self.base.close()
+        """Close the database."""
+        self.db.close()
 
-    def _run(self, text: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+    @contextmanager
+    def change(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: whole or not at all, on the disk when it returns.
+
+        Raises:
+            WorldError: it cannot be written.
+        """
         try:
-            return self.base.execute(text, values)
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.db
+            except BaseException:
+                self.db.execute("ROLLBACK")
+                raise
+            self.db.execute("COMMIT")
         except sqlite3.Error as error:
-            raise _failed(self.folder, error) from None
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+            raise self._failed(error) from None
+        self.export()
 
-    # --- facts ---
+    def rows(self, text: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Rows of a question.
 
-    def meta(self, key: str, default: str = "") -> str:
-        """A word that is kept."""
-        found = self._run("select value from meta where key = ?", (key,)).fetchone()
-        return str(found[0]) if found else default
+        Raises:
+            WorldError: it cannot be read.
+        """
+        try:
+            return self.db.execute(text, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
 
-    def set_meta(self, key: str, value: str) -> None:
-        """Keep a word."""
-        self._run("insert into meta values (?, ?) on conflict (key) do update set value = excluded.value", (key, value))
+    # --- small things ---
 
-    def note(self, key: str, kind: str, node: str, text: str, source: str, began_s: float, seen_s: float) -> bool:
-        """Keep evidence; whether it is new."""
-        values = (key, kind, node, text, source, began_s, seen_s)
-        found = self._run(
-            "insert or ignore into evidence (id, kind, node, text, source, began_s, seen_s) values (?, ?, ?, ?, ?, ?, ?)",
-            values,
-        )
-        return found.rowcount > 0
+    def meta(self, key: str, default: Any = None) -> Any:
+        """A remembered value."""
+        found = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return json.loads(found[0][0]) if found else default
 
-    def handled(self, key: str) -> bool:
-        """Whether something was done for it, or decided to be none of ours."""
-        found = self._run("select handled from evidence where id = ?", (key,)).fetchone()
-        return bool(found and found[0])
+    def set_meta(self, key: str, value: Any) -> None:
+        """Remember a value."""
+        with self.change() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
 
-    def handle(self, *keys: str) -> None:
-        """Nothing more is done for these."""
-        for key in keys:
-            self._run("update evidence set handled = 1 where id = ?", (key,))
+    # --- conditions ---
 
-    def evidence(self, most: int = 100) -> list[dict[str, Any]]:
-        """The newest first."""
-        rows = self._run("select id, kind, node, text, source, began_s, seen_s, handled from evidence order by seen_s desc "
-                         "limit ?", (most,)).fetchall()  # fmt: skip
-        keys = ("id", "kind", "node", "text", "source", "began_s", "seen_s", "handled")
-        return [dict(zip(keys, row, strict=True)) for row in rows]
+    def conditions(self, only_open: bool = True) -> list[Condition]:
+        """What holds, or everything that is remembered."""
+        where = "WHERE open = 1" if only_open else ""
+        columns = "source, node, kind, detail, began_s, seen_s, count, open, fate"
+        found = self.rows(f"SELECT {columns} FROM conditions {where} ORDER BY began_s, node")  # noqa: S608
+        return [Condition(*row[:6], count=row[6], open=bool(row[7]), fate=row[8]) for row in found]
 
-    def count(self, kind: str, node: str, since_s: float) -> int:
-        """How often something was seen on a node."""
-        found = self._run(
-            "select count(*) from evidence where kind = ? and node = ? and seen_s >= ?", (kind, node, since_s)
-        )
-        return int(found.fetchone()[0])
-
-    # --- nodes and jobs ---
-
-    def nodes(self) -> dict[str, Kept]:
-        """Every node that something is kept of."""
-        rows = self._run("select name, phase, since_s, action, spare, fault, checked_s from nodes").fetchall()
-        return {row[0]: Kept(*row) for row in rows}
-
-    def keep(self, node: Kept) -> None:
-        """Keep a node."""
-        self._run(
-            "insert or replace into nodes (name, phase, since_s, action, spare, fault, checked_s) "
-            "values (?, ?, ?, ?, ?, ?, ?)",
-            (node.name, node.phase, node.since_s, node.action, node.spare, node.fault, node.checked_s),
-        )  # fmt: skip
-
-    def jobs(self) -> dict[str, tuple[int, float]]:
-        """Job that was shrunk -> nodes that it had, and since when."""
-        return {row[0]: (row[1], row[2]) for row in self._run("select key, nodes, since_s from jobs").fetchall()}
-
-    def keep_job(self, key: str, nodes: int) -> None:
-        """A job was shrunk; it had so many nodes."""
-        self._run("insert or ignore into jobs values (?, ?, ?)", (key, nodes, time.time()))
-
-    def forget_job(self, key: str) -> None:
-        """A job has its nodes back, or is over."""
-        self._run("delete from jobs where key = ?", (key,))
+    def save_conditions(self, changed: Sequence[Condition]) -> None:
+        """Write conditions down."""
+        if not changed:
+            return
+        with self.change() as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO conditions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(c.source, c.node, c.kind, c.detail, c.began_s, c.seen_s, c.count, int(c.open), c.fate)
+                 for c in changed],
+            )  # fmt: skip
 
     # --- actions ---
 
-    def intend(self, kind: str, target: str, evidence: tuple[str, ...], detail: Mapping[str, Any]) -> Action:
-        """Write down what is about to be done."""
-        now = time.time()
-        found = self._run(
-            "insert into actions (kind, target, state, evidence, detail, at_s, who) values (?, ?, 'intended', ?, ?, ?, ?)",
-            (kind, target, json.dumps(evidence), json.dumps(dict(detail)), now, self.who),
-        )
-        made = Action(int(found.lastrowid or 0), kind, target, "intended", evidence, detail, now, 0.0, self.who, "")
-        self._audit(made)
+    def actions(self, where: str = "1", values: Sequence[Any] = ()) -> list[Action]:
+        """Actions in the order in which they were made."""
+        found = self.rows(f"SELECT {_COLUMNS} FROM actions WHERE {where} ORDER BY id", values)  # noqa: S608
+        return [_action(row) for row in found]
+
+    def action(self, number: int) -> Action | None:
+        """An action by its number."""
+        found = self.actions("id = ?", (number,))
+        return found[0] if found else None
+
+    def intend(self, actions: Sequence[Action], acted: Sequence[Condition] = ()) -> list[Action]:
+        """Write down what is to be done, before it is done; those whose key is known are left out."""
+        made, now = [], time.time()
+        with self.change() as db:
+            for one in actions:
+                done = db.execute(
+                    "INSERT OR IGNORE INTO actions (key, kind, target, cause, evidence, params, state, phase, note, by,"
+                    " made_s, changed_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (one.key, one.kind, one.target, one.cause, json.dumps(list(one.evidence)), json.dumps(one.params),
+                     one.state, one.phase, one.note, one.by, now, now),
+                )  # fmt: skip
+                if done.rowcount:
+                    one.id, one.made_s, one.changed_s = int(done.lastrowid or 0), now, now
+                    made.append(one)
+                    self._tell(db, one.by, one.state, one)
+            db.executemany(
+                "UPDATE conditions SET fate = ? "
+                "WHERE source = ? AND node = ? AND kind = ? AND detail = ? AND began_s = ?",
+                [(c.fate, c.source, c.node, c.kind, c.detail, c.began_s) for c in acted],
+            )
         return made
 
-    def end(self, action: Action, state: str, said: str = "") -> None:
-        """Write down what came of it."""
-        now = time.time()
-        self._run("update actions set state = ?, ended_s = ?, said = ? where id = ?", (state, now, said, action.id))
-        self._audit(Action(action.id, action.kind, action.target, state, action.evidence, action.detail, action.at_s, now,
-                           self.who, said))  # fmt: skip
+    def update(self, one: Action, by: str | None = None) -> None:
+        """Write down how far an action is."""
+        one.changed_s = time.time()
+        with self.change() as db:
+            db.execute(
+                "UPDATE actions SET params = ?, state = ?, phase = ?, note = ?, changed_s = ? WHERE id = ?",
+                (json.dumps(one.params), one.state, one.phase, one.note, one.changed_s, one.id),
+            )
+            self._tell(db, by or one.by, one.state, one)
 
-    def actions(self, state: str | None = None, since_s: float = 0.0, most: int = 1000) -> list[Action]:
-        """The newest first."""
-        text = "select id, kind, target, state, evidence, detail, at_s, ended_s, who, said from actions where at_s >= ?"
-        values: tuple[Any, ...] = (since_s,)
-        if state is not None:
-            text, values = f"{text} and state = ?", (*values, state)
-        rows = self._run(f"{text} order by id desc limit ?", (*values, most)).fetchall()
-        return [Action(*row[:4], tuple(json.loads(row[4])), json.loads(row[5]), *row[6:]) for row in rows]
+    # --- audit ---
 
-    def action(self, key: int) -> Action:
-        """One of them.
+    def tell(self, what: str, by: str = "watcher", **more: Any) -> None:
+        """Add a line to the audit log that belongs to no action."""
+        with self.change() as db:
+            self._line(db, {"by": by, "what": what, **more})
 
-        Raises:
-            InputError: there is none of that number.
-        """
-        found = [one for one in self.actions() if one.id == key]
-        if not found:
-            raise InputError(FINDINGS["OPERATE-ACTION"].at(str(key), "no action has that number", "operate log"))
-        return found[0]
+    def _tell(self, db: sqlite3.Connection, by: str, what: str, one: Action) -> None:
+        self._line(db, {"by": by, "what": what, "action": one.id, "kind": one.kind, "target": one.target,
+                        "cause": one.cause, "phase": one.phase, "note": one.note,
+                        "evidence": [e.get("fingerprint", "") for e in one.evidence]})  # fmt: skip
 
-    def _audit(self, action: Action) -> None:
-        """One line of JSON for each state of each action, appended; nobody rewrites it."""
-        row = {"at_s": round(time.time(), 3), "pid": os.getpid(), "id": action.id, "kind": action.kind,
-               "target": action.target, "state": action.state, "who": self.who, "evidence": list(action.evidence),
-               "said": action.said}  # fmt: skip
+    def _line(self, db: sqlite3.Connection, told: Mapping[str, Any]) -> None:
+        line = {"at_s": round(time.time(), 3), "pid": os.getpid(), **told}
+        db.execute("INSERT INTO events (line) VALUES (?)", (json.dumps(line, ensure_ascii=True),))
+
+    def export(self) -> None:
+        """Copy to ``audit.jsonl`` what is not there yet; a full disk is no reason to stop, it is made up for later."""
+        if self.copy:
+            return
+        path = self.folder / "audit.jsonl"
         try:
-            with (self.folder / "audit.jsonl").open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(row) + "\n")
-        except OSError as error:
-            raise _failed(self.folder, error) from None
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            handle = os.open(path, flags, 0o640)
+            try:
+                import fcntl
 
-
-def _failed(folder: Path, error: Exception) -> WorldError:
-    said = f"cannot be written: {getattr(error, 'strerror', None) or error}"
-    hint = "without its memory the watcher does nothing: make room, then it goes on"
-    return WorldError(FINDINGS["OPERATE-STATE"].at(str(folder), said, hint))
-
-
-@contextmanager
-def leading(folder: Path) -> Iterator[None]:
-    """Be the only watcher of a site.
-
-    Raises:
-        WorldError: another one leads; it is named.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "leader.lock").open("a+", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                last = _last_event(handle)
+                found = self.rows("SELECT id, line FROM events WHERE id > ? ORDER BY id", (last,))
+                text = "".join(f'{{"event": {number}, {line[1:]}\n' for number, line in found)
+                if text:
+                    os.write(handle, text.encode())
+                    os.fsync(handle)
+            finally:
+                os.close(handle)
         except OSError:
-            lock.seek(0)
-            said = f"another watcher leads: {lock.read(200).strip() or 'unknown'}"
-            raise WorldError(FINDINGS["OPERATE-LEADER"].at(str(folder), said, "one at a time; end it first")) from None
-        lock.truncate(0)
-        lock.write(f"process {os.getpid()} since {time.strftime('%Y-%m-%dT%H:%M:%S')}")
-        lock.flush()
-        yield
+            return
+
+
+def _last_event(handle: int) -> int:
+    """Number of the last whole line; a line that a crash or a full disk cut off is taken away."""
+    size = os.lseek(handle, 0, os.SEEK_END)
+    start = max(0, size - 65_536)
+    tail = os.pread(handle, size - start, start)
+    whole = tail.rfind(b"\n") + 1
+    if whole < len(tail):
+        os.ftruncate(handle, start + whole)
+    lines = tail[:whole].splitlines()
+    try:
+        return int(json.loads(lines[-1])["event"]) if lines else 0
+    except (ValueError, KeyError, TypeError):
+        return 0
+
+
+def _action(row: Sequence[Any]) -> Action:
+    return Action(
+        id=row[0], key=row[1], kind=row[2], target=row[3], cause=row[4], evidence=json.loads(row[5]),
+        params=json.loads(row[6]), state=row[7], phase=row[8], note=row[9], by=row[10], made_s=row[11],
+        changed_s=row[12],
+    )  # fmt: skip
