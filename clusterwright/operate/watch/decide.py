@@ -204,7 +204,7 @@ def _actions(
     if rule.hold:
         yield from _hold(world, policy, fault)
     for node in fault.nodes:
-        evidence = [c for c in fault.evidence if c.node == node]
+        evidence = sorted((c for c in fault.evidence if c.node == node), key=lambda c: c.began_s)
         if node not in world.nodes or not evidence:
             continue
         first, told = evidence[0].fingerprint, [c.to_dict() for c in evidence]
@@ -247,8 +247,9 @@ def _jobs(
         was_on, restarts = known.last_on.get(job.key, ((), -1))
         died = job.state in ("FAILED", "NODE_FAIL") and job.ended_s >= began_s - _SOON_S
         hit = job.state in ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING") or died
-        asleep = job.state in ("PENDING", "COMPLETING") and job.restarts > restarts >= 0
-        if (node in job.nodes and hit) or (node in was_on and (asleep or hit)):
+        asleep = job.state in ("PENDING", "COMPLETING") and job.restarts == restarts + 1
+        same = job.restarts == restarts and hit
+        if (node in job.nodes and hit) or (node in was_on and (asleep or same)):
             run = restarts if asleep and node in was_on else job.restarts
             params = {"restarts": run, "strategy": rule.jobs, "node": node, "began_s": began_s}
             yield Action(f"job:{job.key}:{run}", "requeue", job.key, fault.kind, told, params)

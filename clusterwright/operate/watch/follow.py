@@ -66,8 +66,8 @@ def follow(
         comment: of a job, as its user wrote it.
     """
     made = Followed()
-    _people(world, actions, made)
     _ended(actions, made)
+    _people(world, actions, made)
     out = outings(actions)
     made.actions += _give_back(world, actions, out, conditions, policy, fit)
     made.actions += _spares(world, actions, out)

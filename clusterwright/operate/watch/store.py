@@ -224,7 +224,10 @@ class Store:
         where = "WHERE open = 1" if only_open else ""
         columns = "source, node, kind, detail, began_s, seen_s, count, open, fate"
         found = self.rows(f"SELECT {columns} FROM conditions {where} ORDER BY began_s, node")  # noqa: S608
-        return [Condition(*row[:6], count=row[6], open=bool(row[7]), fate=row[8]) for row in found]
+        return [
+            Condition(source, node, kind, detail, began_s, seen_s, count, bool(holds), fate)
+            for source, node, kind, detail, began_s, seen_s, count, holds, fate in found
+        ]
 
     def save_conditions(self, changed: Sequence[Condition]) -> None:
         """Write conditions down."""
@@ -254,16 +257,17 @@ class Store:
         made, now = [], time.time()
         with self.change() as db:
             for one in actions:
+                if db.execute("SELECT 1 FROM actions WHERE key = ?", (one.key,)).fetchone():
+                    continue
                 done = db.execute(
-                    "INSERT OR IGNORE INTO actions (key, kind, target, cause, evidence, params, state, phase, note, by,"
+                    "INSERT INTO actions (key, kind, target, cause, evidence, params, state, phase, note, by,"
                     " made_s, changed_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (one.key, one.kind, one.target, one.cause, json.dumps(list(one.evidence)), json.dumps(one.params),
                      one.state, one.phase, one.note, one.by, now, now),
                 )  # fmt: skip
-                if done.rowcount:
-                    one.id, one.made_s, one.changed_s = int(done.lastrowid or 0), now, now
-                    made.append(one)
-                    self._tell(db, one.by, one.state, one)
+                one.id, one.made_s, one.changed_s = int(done.lastrowid or 0), now, now
+                made.append(one)
+                self._tell(db, one.by, one.state, one)
             db.executemany(
                 "UPDATE conditions SET fate = ? "
                 "WHERE source = ? AND node = ? AND kind = ? AND detail = ? AND began_s = ?",
