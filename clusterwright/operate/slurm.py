@@ -202,10 +202,22 @@ class Slurm:
         lines = self.run("scontrol", "--oneliner", "show", "node", name).splitlines()
         return next((_node(line) for line in lines if line.startswith(f"NodeName={name} ")), None)
 
+    def job(self, key: str) -> Job | None:
+        """One job as it is now; None when the controller does not hold it."""
+        try:
+            return next((one for one in self._jobs("-j", key) if one.key == key), None)
+        except WorldError as error:
+            if "Invalid job id" in error.findings[0].message:
+                return None
+            raise
+
     def jobs(self) -> list[Job]:
         """Every job that the controller still holds, tasks of arrays apart."""
+        return self._jobs()
+
+    def _jobs(self, *which: str) -> list[Job]:
         asked = ",".join(f"{name}:|" for name in _JOB_FIELDS)
-        lines = self.run("squeue", "--noheader", "--all", "--array", "--states=all", "-O", asked).splitlines()
+        lines = self.run("squeue", "--noheader", "--all", "--array", "--states=all", *which, "-O", asked).splitlines()
         rows = [line.split("|") for line in lines]
         return [_job(row) for row in rows if len(row) > len(_JOB_FIELDS) - 1 and row[0].isdigit()]
 

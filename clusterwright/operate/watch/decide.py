@@ -93,6 +93,9 @@ def decide(world: World, known: Known, policy: Policy, watch: Watch) -> Decision
         made.tripped = "" if known.tripped else why
         made.conditions += [replace(c, fate=BREAKER) for one in going for c in one.evidence]
         found = [one for one in found if one not in going]
+    made.conditions += [
+        replace(c, fate="noted: the policy says so") for c in fresh if not c.fate and c.kind not in policy.faults
+    ]
     for one in found:
         made.actions += _actions(world, known, policy, one, out)
         made.conditions += [replace(c, fate="acted") for c in one.evidence if c.fate != "acted"]

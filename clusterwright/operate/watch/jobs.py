@@ -58,6 +58,8 @@ def saved_at(shared: Path | None, job: str) -> float:
 def requeue(one: Action, world: World, slurm: Slurm, policy: Policy, save: Callable[[Action], None]) -> Progress:
     """One step of ending a job and letting it wait again. ``restarts`` tells its lives apart: it is ended once."""
     job = world.jobs.get(one.target)
+    if job is not None:
+        job = slurm.job(one.target)  # as it is now: a node that was given up has sent it back already
     if job is None:
         return Progress("abandoned", note="Slurm does not hold the job any more")
     if job.state in _OVER:
@@ -108,7 +110,7 @@ def _again(one: Action, job: Job, slurm: Slurm) -> Progress:
     wanted = int(one.params.get("nodes", 0))
     if wanted and wanted != job.node_count:
         slurm.set_node_count(job.key, wanted, _tasks(job, wanted))
-    if job.reason == "BeginTime":
+    if job.reason == "BeginTime" or one.phase not in ("woken", "waits"):
         slurm.start_soon(job.key)
         return Progress("intended", "woken", "may start at once")
     return Progress("intended", "waits", f"waits: {job.reason}"[:80])

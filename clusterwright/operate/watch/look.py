@@ -146,7 +146,7 @@ def _of_prometheus(server: Prometheus, policy: Policy, world: World) -> list[Sig
         name, code = sample.labels.get("node", ""), sample.labels.get("xid", "")
         if name in known and code.isdigit() and math.isfinite(sample.value):
             detail = f"xid {int(code)} on GPU {plain_text(sample.labels.get('gpu', '?'), 8)}"
-            kind = policy.xids.get(int(code), f"xid-noted-{int(code)}")
+            kind = policy.fault_of_xid(int(code))
             add(Signal("prometheus", name, kind, detail, 0.0, int(sample.value), True, True))
     return list(made.values())
 

@@ -147,16 +147,13 @@ class Watcher:
                 made.append(Signal("probe", name, "node-dead", "slurmd takes no connections", firm=False))
             elif any(c.node == name and c.kind == "node-dead" and c.source == "prometheus" for c in held):
                 made.append(Signal("probe", name, "node-hung", "takes connections, and says nothing", firm=False))
-        suspects = {*told, *(s.node for s in made)}
-        for name in suspects:
-            last = self.checks.latest.get(name)
-            fresh = last is not None and last.at_s >= world.at_s - 4 * max(self.site.watch.every_s, 1.0)
-            self.checks.ask(name, world.at_s if not fresh else 0.0)
+        unfit = {name for name, checked in self.checks.latest.items() if not checked.fit and name in world.nodes}
+        for name in {*told, *(s.node for s in made), *unfit}:
+            often = 4 if name in told else 10
+            self.checks.ask(name, world.at_s - often * max(self.site.watch.every_s, 1.0))
         self.checks.collect()
         for name, checked in self.checks.latest.items():
-            if checked.fit or name not in world.nodes or (name not in suspects and world.at_s - checked.at_s > 3600):
-                continue
-            for line in checked.said:
+            for line in checked.said if not checked.fit and name in world.nodes else ():
                 kind = self.policy.fault_of(line)
                 made.append(Signal("check", "" if kind == "fs-full" else name, kind, line[:120]))
         return made

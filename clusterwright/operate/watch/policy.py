@@ -75,8 +75,18 @@ class Policy:
     xids: Mapping[int, str]
 
     def fault_of(self, said: str) -> str:
-        """The fault that a line of a check means."""
-        return next((fault for pattern, fault in self.patterns if pattern.search(said)), "unfit")
+        """The fault that a line of a check means; a pattern whose first group is a number names an XID."""
+        for pattern, fault in self.patterns:
+            found = pattern.search(said)
+            if found and pattern.groups and (found.group(1) or "").isdigit():
+                return self.fault_of_xid(int(found.group(1)))
+            if found:
+                return fault
+        return "unfit"
+
+    def fault_of_xid(self, code: int) -> str:
+        """The fault that an XID means; a code that is only noted has a name without a rule."""
+        return self.xids.get(code, f"xid-noted-{code}")
 
     def breaker_limit(self, nodes: int) -> int:
         """How many nodes may go within the window."""

@@ -35,7 +35,8 @@ def fold(
     by_key = {(c.source, c.node, c.kind, c.detail): c for c in held}
     opened: list[Condition] = []
     ended: list[Condition] = []
-    for one in signals:
+    once = {one[:4]: one for one in signals}
+    for one in once.values():
         known = by_key.pop(one[:4], None)
         if known is not None and one.event and one.times > known.count:
             ended.append(replace(known, open=False))
