@@ -124,7 +124,8 @@ class Watcher:
         news = [c for c in changed if (b := before.get(c.fingerprint)) is None
                 or (b.open, b.count) != (c.open, c.count)]  # fmt: skip
         self.store.save_conditions(news)
-        sure = {one[:4] for one in signals if one.firm}
+        began = float(self.store.meta("began_s"))  # an alert that is older needs a check that agrees: it may only linger
+        sure = {one[:4] for one in signals if one.firm and not 0 < one.began_s < began}
         return now, {c.fingerprint for c in now if (c.source, c.node, c.kind, c.detail) in sure}
 
     def _asked(self, world: World, held: list[Condition]) -> list[Signal]:
