@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import signal
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from types import FrameType
 
 from clusterwright.errors import WorldError
@@ -67,7 +67,7 @@ class Watcher:
         Raises:
             WorldError: the state cannot be written.
         """
-        world = look(self.site, self.slurm, self.policy, self.racks)
+        world = self.look()
         self._say_blind(world)
         if "slurm" in world.blind:
             return world
@@ -78,7 +78,7 @@ class Watcher:
             self.store.set_meta("breaker", {"why": made.tripped, "at_s": world.at_s})
             self.store.tell("breaker opened", why=made.tripped)
             self.find(FINDINGS["WATCH-BREAKER"].at("", made.tripped, "look at the cluster, then: operate resume"))
-        self._intend([replace(one, params=self._params(one)) for one in made.actions], made.conditions)
+        self._intend(made.actions, made.conditions)
         self._keep_last(world)
         self._do(world)
         done = follow(world, relevant(self.store), conditions, self.policy, self._fit, self._comment)
@@ -90,13 +90,16 @@ class Watcher:
             self._do(world)
         return world
 
-    def _params(self, one: Action) -> dict[str, object]:
-        more = {"shared": str(self.site.shared)} if one.kind == "requeue" and self.site.shared else {}
-        return {**one.params, **more}
+    def look(self) -> World:
+        """One look at the cluster."""
+        return look(self.site, self.slurm, self.policy, self.racks)
 
-    def _intend(self, actions: list[Action], fates: tuple[Condition, ...] | list[Condition]) -> None:
+    def _intend(self, actions: Sequence[Action], fates: Sequence[Condition]) -> None:
         if not actions and not fates:
             return
+        for one in actions:
+            if one.kind == "requeue" and self.site.shared:
+                one.params["shared"] = str(self.site.shared)
         for one in self.store.intend(actions, fates):
             told = str(one.evidence[0].get("detail", "")) if one.evidence else ""
             word = "" if self.acts else "would "
