@@ -119,8 +119,7 @@ class Watcher:
         held = self.store.conditions()
         signals = [*world.signals, *self._asked(world, held)]
         first = self.store.meta("began_s") is None
-        blind = {*world.blind, *(() if self.site.prometheus else ("prometheus",))}
-        now, changed = fold(held, signals, blind, world.at_s, first)
+        now, changed = fold(held, signals, world.blind, world.at_s, first)
         if first:
             self.store.set_meta("began_s", world.at_s)
         before = {c.fingerprint: c for c in held}
