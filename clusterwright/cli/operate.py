@@ -40,19 +40,29 @@ def command() -> None:
 @click.option("--dry-run", is_flag=True, help="Only say what would be done; so it is without --act.")
 @click.option("--once", is_flag=True, help="One round, then end.")
 @click.option("--standby", is_flag=True, help="When another watcher leads, wait for its end.")
+@click.option("--listen", "address", metavar="HOST:PORT", help="Metrics and status over HTTP, such as 127.0.0.1:9095.")
 @click.pass_context
-def run(ctx: click.Context, site_path: Path | None, act: bool, dry_run: bool, once: bool, standby: bool) -> None:
+def run(
+    ctx: click.Context, site_path: Path | None, act: bool, dry_run: bool, once: bool, standby: bool, address: str | None
+) -> None:
     """Watch, until Ctrl-C. One watcher leads a site; a second one ends at once with exit code 1."""
     from clusterwright.errors import WorldError
     from clusterwright.operate import find_site
-    from clusterwright.operate.watch import read_policy, watch
+    from clusterwright.operate.watch import Watcher, listen, read_policy, watch
 
     if act and dry_run:
         raise click.UsageError("--act and --dry-run do not go together")
+    if address is not None and not act:
+        raise click.UsageError("--listen needs --act: a dry run has no state to show")
+
+    def serve(watcher: Watcher) -> None:
+        if address is not None:
+            listen(address, watcher.store, lambda: vars(watcher.policy))
+
     site = find_site(site_path)
     policy = read_policy(site.policy, site.bundle)
     try:
-        closed = watch(site, policy, act=act, once=once, standby=standby, say=_line, find=_find)
+        closed = watch(site, policy, act=act, once=once, standby=standby, say=_line, find=_find, serve=serve)
     except WorldError as error:
         if all(one.code != "WATCH-LEADER" for one in error.findings):
             raise
@@ -75,7 +85,9 @@ def _find(finding: Finding) -> None:
 @command.command()
 @_site
 @click.option("--evidence", is_flag=True, help="What was seen, in place of what was done.")
-@click.option("--last", type=click.IntRange(1, 100_000), default=50, show_default=True, help="How many, the newest last.")
+@click.option(
+    "--last", type=click.IntRange(1, 100_000), default=50, show_default=True, help="How many, the newest last."
+)
 @output_options("table", "json", "yaml", "csv")
 def log(site_path: Path | None, evidence: bool, last: int, output: str) -> None:
     """List what was done, or what was seen."""
@@ -154,6 +166,20 @@ def resume(site_path: Path | None) -> None:
 
     was = close(Store(find_site(site_path).state), whoami())
     click.echo(f"closed; it was open because {was}" if was else "the breaker was not open")
+
+
+@command.command()
+@click.argument("role", type=click.Choice(["viewer", "operator", "admin"]))
+@_site
+def token(role: str, site_path: Path | None) -> None:
+    """Make a token for what 'run --listen' serves; it is shown once, only its hash is kept."""
+    from clusterwright.operate import find_site
+    from clusterwright.operate.watch import Store, new_token, whoami
+
+    site = find_site(site_path)
+    made = new_token(site.state / "tokens", role, whoami())
+    Store(site.state).tell("token made", whoami(), role=role)
+    click.echo(made)
 
 
 def _by_hand(kind: str, told: str) -> None:

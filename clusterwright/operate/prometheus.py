@@ -6,15 +6,17 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from clusterwright.errors import WorldError
 from clusterwright.operate.codes import FINDINGS
 
 __all__ = ["Alert", "Prometheus", "Sample"]
+
+_Read = TypeVar("_Read")
 
 
 class Sample(NamedTuple):
@@ -63,10 +65,7 @@ class Prometheus:
         Raises:
             WorldError: it does not answer, or refuses the query.
         """
-        data = self._get("query", {"query": text})
-        if data.get("resultType") == "scalar":
-            return [Sample({}, float(data["result"][1]), float(data["result"][0]))]
-        return [Sample(one["metric"], float(one["value"][1]), float(one["value"][0])) for one in data["result"]]
+        return self._get("query", {"query": text}, _samples)
 
     def alerts(self) -> list[Alert]:
         """Every alert that is pending or fires.
@@ -74,9 +73,9 @@ class Prometheus:
         Raises:
             WorldError: it does not answer.
         """
-        return [_alert(one) for one in self._get("alerts", {})["alerts"]]
+        return self._get("alerts", {}, lambda data: [_alert(one) for one in data["alerts"]])
 
-    def _get(self, what: str, query: Mapping[str, str]) -> Any:
+    def _get(self, what: str, query: Mapping[str, str], read: Callable[[Any], list[_Read]]) -> list[_Read]:
         address = f"{self.url.rstrip('/')}/api/v1/{what}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
         asked = urllib.request.Request(address)  # noqa: S310  # the address is the site's own, http or https
         if self.token_file is not None:
@@ -86,12 +85,23 @@ class Prometheus:
                 found = json.load(answer)
             if found["status"] != "success":
                 raise ValueError(str(found.get("error", "no success")))
-            return found["data"]
+            return read(found["data"])
         except urllib.error.HTTPError as error:
             said = f"HTTP {error.code}: {error.read(300).decode('utf-8', 'replace')}"
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except OSError as error:
             said = str(getattr(error, "reason", None) or error)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+            said = f"its answer cannot be read: {error}"
         raise WorldError(FINDINGS["OPERATE-PROMETHEUS"].at(self.url, said[:300], "is the server up?"))
+
+
+def _samples(data: Any) -> list[Sample]:
+    if data.get("resultType") == "scalar":
+        return [Sample({}, float(data["result"][1]), float(data["result"][0]))]
+    return [
+        Sample({str(key): str(value) for key, value in one["metric"].items()}, float(one["value"][1]),
+               float(one["value"][0])) for one in data["result"]
+    ]  # fmt: skip
 
 
 def _alert(one: Mapping[str, Any]) -> Alert:

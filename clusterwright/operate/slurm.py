@@ -24,7 +24,8 @@ _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
 _REASON = re.compile(r" Reason=(.*) \[(\S+)@([0-9T:-]+)\]")
 _GPUS = re.compile(r"gres/gpu=(\d+)")
 _JOB_FIELDS = ("JobID", "ArrayJobID", "State", "Account", "QOS", "Partition", "UserName", "NumNodes", "NodeList",
-               "tres-alloc", "RestartCnt", "SubmitTime", "StartTime", "TimeLimit", "EndTime", "NumTasks", "ReasonList")  # fmt: skip
+               "tres-alloc", "RestartCnt", "SubmitTime", "StartTime", "TimeLimit", "EndTime", "NumTasks",
+               "ReasonList")  # fmt: skip
 _UNUSABLE = {"DOWN", "FAIL", "FAILING", "ERROR", "UNKNOWN", "NOT_RESPONDING", "INVALID", "INVALID_REG", "POWERED_DOWN"}
 
 

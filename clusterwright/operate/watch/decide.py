@@ -131,7 +131,9 @@ def faults(
     for one in fresh:
         by_node.setdefault(one.node, []).append(one)
     silent = {node: [c for c in held if c.kind in policy.doubted] for node, held in by_node.items() if node}
-    silent = {node: held for node, held in silent.items() if any(c.kind in _MORTAL and c.source != "probe" for c in held)}
+    silent = {
+        node: held for node, held in silent.items() if any(c.kind in _MORTAL and c.source != "probe" for c in held)
+    }
     dead = {node for node, held in silent.items() if _proved(held, world.at_s, watch)}
     made = list(_racks(world, silent, dead, watch))
     waits = {node for one in made for node in one.nodes}
@@ -200,9 +202,7 @@ def _event(one: Fault) -> str:
 # --- what follows ---
 
 
-def _actions(
-    world: World, known: Known, policy: Policy, fault: Fault, out: Mapping[str, Action]
-) -> Iterator[Action]:
+def _actions(world: World, known: Known, policy: Policy, fault: Fault, out: Mapping[str, Action]) -> Iterator[Action]:
     rule = policy.faults[fault.kind]
     if rule.hold:
         yield from _hold(world, policy, fault)

@@ -172,10 +172,10 @@ def _still(one: Condition, node: str) -> bool:
 def _spares(world: World, actions: Sequence[Action], out: Mapping[str, Action]) -> Iterator[Action]:
     for one in actions:
         node = world.nodes.get(one.target)
-        if one.kind == "spare" and one.state == "done" and one.target not in out:
-            if node is not None and not node.draining and not node.unusable:
-                params = {"of": one.id, "spare": one.params["spare"], "partitions": one.params["partitions"]}
-                yield Action(f"spare-out:{one.id}", "spare-out", one.target, "the node is back", (), params)
+        back = node is not None and not node.draining and not node.unusable and one.target not in out
+        if one.kind == "spare" and one.state == "done" and back:
+            params = {"of": one.id, "spare": one.params["spare"], "partitions": one.params["partitions"]}
+            yield Action(f"spare-out:{one.id}", "spare-out", one.target, "the node is back", (), params)
 
 
 def _release(actions: Sequence[Action], conditions: Sequence[Condition]) -> Iterator[Action]:
@@ -190,9 +190,7 @@ def _release(actions: Sequence[Action], conditions: Sequence[Condition]) -> Iter
 # --- fewer nodes, and more ---
 
 
-def _shrink(
-    world: World, actions: Sequence[Action], policy: Policy, comment: Callable[[str], str]
-) -> Iterator[Action]:
+def _shrink(world: World, actions: Sequence[Action], policy: Policy, comment: Callable[[str], str]) -> Iterator[Action]:
     if any(one.kind == "spare" and one.state == "intended" for one in actions):
         return  # a spare may come yet
     for one in actions:
@@ -241,7 +239,9 @@ def _grow(world: World, actions: Sequence[Action], policy: Policy, made: Followe
         free = sum(fits_now(world, job.partition, name, busy=False) for name in _nodes(world, job))
         key = f"grow:{job.key}:{job.restarts}"
         if job.state == "PENDING" and free >= was:
-            yield Action(key, "grow", job.key, "nodes are back", (), {"nodes": was, "was": job.node_count, "of": one.id})
+            yield Action(
+                key, "grow", job.key, "nodes are back", (), {"nodes": was, "was": job.node_count, "of": one.id}
+            )
         elif job.state == "RUNNING" and free >= was - job.node_count:
             params = {"restarts": job.restarts, "strategy": "migrate", "nodes": was, "of": one.id}
             yield Action(key, "requeue", job.key, "nodes are back", (), params)

@@ -75,7 +75,9 @@ def wait_for(
             if leader.take():
                 world = look(site, slurm, policy, {})
                 if "slurm" in world.blind:
-                    raise WorldError(FINDINGS["WATCH-BLIND"].at("slurm", world.blind["slurm"], "the action stays intended"))
+                    raise WorldError(
+                        FINDINGS["WATCH-BLIND"].at("slurm", world.blind["slurm"], "the action stays intended")
+                    )
                 Hands(slurm, store, policy, checks, said).go_on(held, world, relevant(store))
             time.sleep(0.2)
     finally:

@@ -83,7 +83,9 @@ def _ready(one: Action, job: Job, slurm: Slurm, policy: Policy, save: Callable[[
     if one.params["strategy"] == "retry":
         if job.state in _DIED:
             most = int(policy.numbers["retry"]["most"])
-            return None if job.restarts < most else Progress("abandoned", note=f"restarted {job.restarts} times already")
+            return (
+                None if job.restarts < most else Progress("abandoned", note=f"restarted {job.restarts} times already")
+            )
         if now - one.made_s < policy.numbers["retry"]["settle_s"]:
             return Progress("intended", "settles", "whether it dies of it")
         return Progress("done", note="it lives on")
@@ -96,7 +98,10 @@ def _ready(one: Action, job: Job, slurm: Slurm, policy: Policy, save: Callable[[
             slurm.signal(one.target, "USR1")
             return Progress("intended", "saves", "asked for a checkpoint")
         shared = Path(str(one.params["shared"])) if one.params.get("shared") else None
-        if saved_at(shared, one.target) < float(asked or now) and now - float(asked or now) < policy.numbers["migration"]["wait_s"]:
+        if (
+            saved_at(shared, one.target) < float(asked or now)
+            and now - float(asked or now) < policy.numbers["migration"]["wait_s"]
+        ):
             return Progress("intended", "saves", "asked for a checkpoint")
     return None
 

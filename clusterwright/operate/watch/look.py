@@ -21,6 +21,7 @@ from clusterwright.errors import WorldError
 from clusterwright.operate.prometheus import Prometheus
 from clusterwright.operate.site import Site
 from clusterwright.operate.slurm import Job, Node, Partition, Slurm, plain_text
+from clusterwright.operate.watch.codes import FINDINGS
 from clusterwright.operate.watch.policy import Policy
 
 __all__ = ["Checked", "Checks", "Signal", "World", "answers_at", "look", "racks_of"]
@@ -126,7 +127,10 @@ def _of_prometheus(server: Prometheus, policy: Policy, world: World) -> list[Sig
         if held is None or (signal.firm, signal.times) > (held.firm, held.times):
             made[signal[:4]] = signal
 
-    world.skew_s = server.query("time()")[0].at_s - time.time()
+    now = server.query("time()")
+    if not now:
+        raise WorldError(FINDINGS["WATCH-BLIND"].at(server.url, "it does not say what time it is"))
+    world.skew_s = now[0].at_s - time.time()
     for alert in server.alerts():
         fault = policy.alerts.get(alert.name)
         node = alert.labels.get("node", "")

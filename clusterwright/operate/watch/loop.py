@@ -126,7 +126,9 @@ class Watcher:
         news = [c for c in changed if (b := before.get(c.fingerprint)) is None
                 or (b.open, b.count) != (c.open, c.count)]  # fmt: skip
         self.store.save_conditions(news)
-        began = float(self.store.meta("began_s"))  # an alert that is older needs a check that agrees: it may only linger
+        began = float(
+            self.store.meta("began_s")
+        )  # an alert that is older needs a check that agrees: it may only linger
         sure = {one[:4] for one in signals if one.firm and not 0 < one.began_s < began}
         return now, {c.fingerprint for c in now if (c.source, c.node, c.kind, c.detail) in sure}
 
@@ -137,7 +139,9 @@ class Watcher:
         for one in held:
             if one.node in world.nodes and one.source != "check" and not one.fate.startswith("noted"):
                 told[one.node] = min(told.get(one.node, one.began_s), one.began_s)
-        told |= {s.node: world.at_s for s in world.signals if s.node in world.nodes and s.node not in told and not s.event}
+        told |= {
+            s.node: world.at_s for s in world.signals if s.node in world.nodes and s.node not in told and not s.event
+        }
         names = sorted(world.nodes)
         turn = names[self._turn % len(names)] if names else ""
         self._turn += 1

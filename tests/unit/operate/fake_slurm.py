@@ -12,8 +12,9 @@ __all__ = ["FakeSlurm", "job"]
 
 
 def job(key: str, nodes: tuple[str, ...], **more: object) -> Job:
-    made = Job(key, "RUNNING", "team", "user", "train", "normal", len(nodes), nodes, 8 * len(nodes), 0, 1.0, 2.0, 3600.0,
-               "None", 0.0, len(nodes))  # fmt: skip
+    count = len(nodes)
+    made = Job(key, "RUNNING", "team", "user", "train", "normal", count, nodes, 8 * count, 0, 1.0, 2.0, 3600.0,
+               "None", 0.0, count)  # fmt: skip
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -24,7 +25,10 @@ class FakeSlurm:
         names = [f"n{i}" for i in range(nodes)]
         waiting = [f"s{i}" for i in range(spares)]
         self.held = {name: Node(name, frozenset({"IDLE"}), 8) for name in (*names, *waiting)}
-        self.parts = {"train": Partition("train", tuple(names), True), "spare": Partition("spare", tuple(waiting), True)}
+        self.parts = {
+            "train": Partition("train", tuple(names), True),
+            "spare": Partition("spare", tuple(waiting), True),
+        }
         self.queue: dict[str, Job] = {}
         self.comments: dict[str, str] = {}
         self.calls: list[tuple[str, ...]] = []
@@ -62,8 +66,8 @@ class FakeSlurm:
 
     def start(self, key: str) -> bool:
         one = self.queue[key]
-        free = [name for name in self.parts[one.partition].nodes
-                if not self.held[name].draining and not self.held[name].busy and not self.held[name].unusable]  # fmt: skip
+        places = [self.held[name] for name in self.parts[one.partition].nodes]
+        free = [node.name for node in places if not (node.draining or node.busy or node.unusable)]
         if one.state != "PENDING" or one.reason == "BeginTime" or len(free) < one.node_count:
             if one.state == "PENDING" and one.reason != "BeginTime":
                 self.queue[key] = replace(one, reason="Resources")

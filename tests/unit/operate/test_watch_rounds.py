@@ -157,7 +157,9 @@ def test_where_a_site_drains_on_xid_45_the_breaker_holds_the_storm_off(tmp_path:
     for _ in range(3):
         one.round()
     assert fake.calls == []
-    assert "77 nodes would go" in one.store.meta("breaker")["why"] and "at most 10 may" in one.store.meta("breaker")["why"]
+    assert (
+        "77 nodes would go" in one.store.meta("breaker")["why"] and "at most 10 may" in one.store.meta("breaker")["why"]
+    )
 
 
 def test_the_breaker_counts_the_window_and_a_person_closes_it(tmp_path: Path) -> None:
@@ -315,7 +317,9 @@ def test_a_full_file_system_holds_new_starts_and_drains_nothing(tmp_path: Path) 
     assert fake.calls == [("hold", "train"), ("up", "train")] and fake.parts["train"].up
 
 
-def test_a_node_comes_back_when_its_checks_pass_and_the_spare_waits_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_comes_back_when_its_checks_pass_and_the_spare_waits_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake = FakeSlurm()
     one = watched(tmp_path, fake)
     fake.signals = silent("n1")
