@@ -123,8 +123,8 @@ def _row(one: Action) -> dict[str, Any]:
 def show(number: int, site_path: Path | None, output: str) -> None:
     """Show one action with its evidence."""
     from clusterwright.errors import InputError
-    from clusterwright.operate import find_site
-    from clusterwright.operate.watch import FINDINGS, Store
+    from clusterwright.operate import FINDINGS, find_site
+    from clusterwright.operate.watch import Store
 
     one = Store(find_site(site_path).state, copy=True).action(number)
     if one is None:

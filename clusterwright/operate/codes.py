@@ -32,4 +32,55 @@ FINDINGS = codes(
         "Prometheus does not answer",
         "The server cannot be reached, did not answer in time, or refused the query.",
     ),
+    Code(
+        "WATCH-POLICY",
+        "error",
+        "The policy of the watcher is wrong",
+        "The file that site.yaml names as policy cannot be read, or holds a key or a value that it cannot hold.",
+    ),
+    Code(
+        "WATCH-LEADER",
+        "error",
+        "Another watcher leads",
+        "One watcher acts at a time; another one holds the lock in the state folder. --standby waits for its end.",
+    ),
+    Code(
+        "WATCH-STATE",
+        "error",
+        "The state of the watcher cannot be written",
+        "Nothing is done that cannot be written down first: the disk of the state folder is full, or it cannot be "
+        "written or read.",
+    ),
+    Code(
+        "WATCH-BLIND",
+        "warning",
+        "A source does not answer",
+        "The watcher goes on with what the others say. Without Slurm it can do nothing but wait.",
+    ),
+    Code(
+        "WATCH-BREAKER",
+        "error",
+        "The breaker is open",
+        "More nodes would have gone within the window than the policy allows, so none is drained until a person has "
+        "looked and says 'operate resume'. What happens meanwhile is noted.",
+    ),
+    Code(
+        "WATCH-ACTION",
+        "error",
+        "An action cannot be done or undone",
+        "No action has that number, or what it did cannot be taken back, or the cluster has gone on since.",
+    ),
+    Code(
+        "WATCH-HOLD",
+        "warning",
+        "No new job starts",
+        "The shared file system is full: jobs that start would fail at their first checkpoint.",
+    ),
+    Code(
+        "WATCH-TOKEN",
+        "error",
+        "What listens needs tokens",
+        "The file of tokens is missing, can be read by others, or holds no token; make one with 'operate token ROLE'.",
+    ),
+    Code("WATCH-LISTEN", "error", "The address cannot be listened on", "It is no address, or it is taken."),
 )

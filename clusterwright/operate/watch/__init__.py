@@ -10,7 +10,6 @@ A round reads from left to right: ``look`` (signals) > ``remember`` (conditions)
 from __future__ import annotations
 
 from clusterwright.operate.watch.actions import OWN, owner
-from clusterwright.operate.watch.codes import FINDINGS
 from clusterwright.operate.watch.hand import asked, resume, taken_back, wait_for
 from clusterwright.operate.watch.leader import Leader, leading
 from clusterwright.operate.watch.listen import listen
@@ -19,6 +18,6 @@ from clusterwright.operate.watch.policy import Policy, Rule, read_policy
 from clusterwright.operate.watch.store import Action, Condition, Store, whoami
 from clusterwright.operate.watch.tokens import new_token
 
-__all__ = ["FINDINGS", "OWN", "Action", "Condition", "Leader", "Policy", "Rule", "Store", "Watcher", "asked", "leading",
+__all__ = ["OWN", "Action", "Condition", "Leader", "Policy", "Rule", "Store", "Watcher", "asked", "leading",
            "listen", "new_token", "owner", "read_policy", "resume", "taken_back", "wait_for", "watch",
            "whoami"]  # fmt: skip

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 from clusterwright.errors import InputError, WorldError
+from clusterwright.operate.codes import FINDINGS
 from clusterwright.operate.site import Site
 from clusterwright.operate.slurm import Slurm
 from clusterwright.operate.watch.actions import Hands
-from clusterwright.operate.watch.codes import FINDINGS
 from clusterwright.operate.watch.leader import Leader
 from clusterwright.operate.watch.look import Checks, look
 from clusterwright.operate.watch.loop import relevant

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.errors import ClusterwrightError, InputError, WorldError
-from clusterwright.operate.watch.codes import FINDINGS
+from clusterwright.operate.codes import FINDINGS
 from clusterwright.operate.watch.hand import asked, resume, taken_back
 from clusterwright.operate.watch.leader import leading
 from clusterwright.operate.watch.store import Store

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clusterwright.errors import WorldError
+from clusterwright.operate.codes import FINDINGS
 from clusterwright.operate.prometheus import Prometheus
 from clusterwright.operate.site import Site
 from clusterwright.operate.slurm import Job, Node, Partition, Slurm, plain_text
-from clusterwright.operate.watch.codes import FINDINGS
 from clusterwright.operate.watch.policy import Policy
 
 __all__ = ["Checked", "Checks", "Signal", "World", "answers_at", "look", "racks_of"]

@@ -11,10 +11,10 @@ from types import FrameType
 
 from clusterwright.errors import WorldError
 from clusterwright.findings import Finding
+from clusterwright.operate.codes import FINDINGS
 from clusterwright.operate.site import Site
 from clusterwright.operate.slurm import Slurm
 from clusterwright.operate.watch.actions import Hands
-from clusterwright.operate.watch.codes import FINDINGS
 from clusterwright.operate.watch.decide import Known, decide
 from clusterwright.operate.watch.follow import follow, returned
 from clusterwright.operate.watch.leader import Leader, leading

@@ -14,7 +14,7 @@ import yaml
 
 from clusterwright.errors import InputError
 from clusterwright.findings import Finding
-from clusterwright.operate.watch.codes import FINDINGS
+from clusterwright.operate.codes import FINDINGS
 
 __all__ = ["KINDS", "Policy", "Rule", "read_policy"]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.errors import WorldError
-from clusterwright.operate.watch.codes import FINDINGS
+from clusterwright.operate.codes import FINDINGS
 
 __all__ = ["Action", "Condition", "Store", "whoami"]
 

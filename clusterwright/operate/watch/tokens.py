@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from clusterwright.errors import InputError, WorldError
-from clusterwright.operate.watch.codes import FINDINGS
+from clusterwright.operate.codes import FINDINGS
 
 __all__ = ["ROLES", "may", "new_token", "role_of", "tokens"]
 
