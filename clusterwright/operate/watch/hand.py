@@ -72,7 +72,7 @@ def wait_for(
             held = store.action(number)
             if held is None or held.state != "intended":
                 break
-            if leader.take():
+            if leader.leads(store):
                 world = look(site, slurm, policy, {})
                 if "slurm" in world.blind:
                     raise WorldError(

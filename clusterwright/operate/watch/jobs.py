@@ -90,18 +90,16 @@ def _ready(one: Action, job: Job, slurm: Slurm, policy: Policy, save: Callable[[
             return Progress("intended", "settles", "whether it dies of it")
         return Progress("done", note="it lives on")
     if one.params["strategy"] == "migrate" and job.state in ("RUNNING", "SUSPENDED"):
-        asked = one.params.get("asked_s")
-        if asked is None:
-            one.params["asked_s"], one.phase = now, "asks"
+        shared = Path(str(one.params["shared"])) if one.params.get("shared") else None
+        if one.params.get("asked_s") is None:
+            one.params |= {"asked_s": now, "saved_s": saved_at(shared, one.target)}
+            one.phase = "asks"
             save(one)  # killed between here and the call: asked again below, which costs a second checkpoint at most
         if one.phase == "asks":
             slurm.signal(one.target, "USR1")
             return Progress("intended", "saves", "asked for a checkpoint")
-        shared = Path(str(one.params["shared"])) if one.params.get("shared") else None
-        if (
-            saved_at(shared, one.target) < float(asked or now)
-            and now - float(asked or now) < policy.numbers["migration"]["wait_s"]
-        ):
+        saved = saved_at(shared, one.target) != float(one.params["saved_s"])  # no clock is compared with another
+        if not saved and now - float(one.params["asked_s"]) < policy.numbers["migration"]["wait_s"]:
             return Progress("intended", "saves", "asked for a checkpoint")
     return None
 

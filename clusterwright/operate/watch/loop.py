@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import time
@@ -17,7 +18,7 @@ from clusterwright.operate.slurm import Slurm
 from clusterwright.operate.watch.actions import Hands
 from clusterwright.operate.watch.decide import Known, decide
 from clusterwright.operate.watch.follow import follow, returned
-from clusterwright.operate.watch.leader import Leader, leading
+from clusterwright.operate.watch.leader import RENEW_S, Leader, leading
 from clusterwright.operate.watch.look import Checks, Signal, World, answers_at, look, racks_of
 from clusterwright.operate.watch.policy import Policy
 from clusterwright.operate.watch.remember import fold
@@ -25,8 +26,8 @@ from clusterwright.operate.watch.store import Action, Condition, Store
 
 __all__ = ["Watcher", "relevant", "watch"]
 
-_RENEW_S = 5.0
 _KEEP_S = 7 * 86_400.0
+_FORGET_S = 90 * 86_400.0
 
 
 @dataclass
@@ -230,8 +231,10 @@ class Watcher:
 
     def renew(self, leader: Leader) -> None:
         """Say that this watcher leads, from time to time."""
-        if self.acts and time.time() - self._renewed_s > _RENEW_S:
+        if self.acts and time.time() - self._renewed_s > RENEW_S:
             leader.say(self.store)
+            if self._renewed_s == 0.0:
+                self.store.forget(time.time() - _FORGET_S)
             self._renewed_s = time.time()
 
     def failed(self, error: WorldError) -> None:
@@ -270,7 +273,7 @@ def watch(
         signal.signal(number, stop)
     store = Store(site.state, copy=not act)
     leader = Leader(site.state)
-    while act and not leader.take():
+    while act and not leader.leads(store):
         if not standby:
             who = leading(store)
             said = f"process {who.get('pid', '?')} of {who.get('by', '?')} on {who.get('host', '?')} leads"
@@ -298,5 +301,6 @@ def watch(
             time.sleep(max(rest, 0.05) * random.uniform(0.95, 1.0))  # noqa: S311
     finally:
         one.checks.close()
-        leader.give()
+        with contextlib.suppress(WorldError):
+            leader.end(store)
     return not store.meta("breaker")

@@ -285,6 +285,13 @@ class Store:
             )
             self._tell(db, by or one.by, one.state, one)
 
+    def forget(self, before_s: float) -> None:
+        """Conditions that ended long ago go, and lines that the audit log has; actions stay."""
+        with self.change() as db:
+            db.execute("DELETE FROM conditions WHERE open = 0 AND seen_s < ?", (before_s,))
+            last = db.execute("SELECT MAX(id) FROM events").fetchone()[0] or 0
+            db.execute("DELETE FROM events WHERE id < ?", (last - 10_000,))
+
     # --- audit ---
 
     def tell(self, what: str, by: str = "watcher", **more: Any) -> None:
