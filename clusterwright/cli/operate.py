@@ -73,8 +73,7 @@ def run(
 
 
 def _line(text: str) -> None:
-    shown = "".join(c if c.isprintable() else "?" for c in text)
-    click.echo(f"{time.strftime('%H:%M:%S')} {shown}")
+    click.echo(f"{time.strftime('%H:%M:%S')} {_plain(text)}")
 
 
 def _find(finding: Finding) -> None:
@@ -104,7 +103,13 @@ def log(site_path: Path | None, evidence: bool, last: int, output: str) -> None:
         shown = [_row(one) for one in store.actions()[-last:]]
     document = {"schema": SCHEMA, "breaker": store.meta("breaker"), "leader": leading(store),
                 "evidence" if evidence else "actions": rows}  # fmt: skip
+    shown = [{key: _plain(value) for key, value in row.items()} for row in shown]
     emit(document, output, shown, lambda: print_table(shown) if shown else click.echo("nothing yet"))
+
+
+def _plain(value: Any) -> Any:
+    """Reasons and names are somebody's text: nothing in them moves a cursor."""
+    return "".join(c if c.isprintable() else "?" for c in value) if isinstance(value, str) else value
 
 
 def _clock(at_s: float) -> str:
@@ -132,8 +137,8 @@ def show(number: int, site_path: Path | None, output: str) -> None:
     held = one.to_dict()
 
     def table() -> None:
-        print_table([{"what": key, "is": str(held[key])} for key in held if key not in ("evidence", "params")])
-        rows = [{"source": e["source"], "kind": e["kind"], "detail": e["detail"], "began": _clock(e["began_s"]),
+        print_table([{"what": key, "is": _plain(str(held[key]))} for key in held if key not in ("evidence", "params")])
+        rows = [{"source": e["source"], "kind": e["kind"], "detail": _plain(e["detail"]), "began": _clock(e["began_s"]),
                  "fingerprint": e["fingerprint"]} for e in one.evidence]  # fmt: skip
         if rows:
             click.echo()
@@ -208,7 +213,7 @@ def _carry_out(ctx: click.Context, site_path: Path | None, actions: list[Action]
     good = True
     for one in actions:
         done = wait_for(site, store, policy, one, 30.0, lambda _: None)
-        click.echo(f"{done.id} {done.kind} {done.target}: {done.state}{', ' + done.note if done.note else ''}")
+        click.echo(_plain(f"{done.id} {done.kind} {done.target}: {done.state}{', ' + done.note if done.note else ''}"))
         good = good and done.state in ("done", "undone")
     if not good:
         ctx.exit(EXIT_NO)

@@ -244,6 +244,37 @@ def test_a_slow_node_is_left_after_a_checkpoint(live: Live, watching: Callable[.
     assert victim not in live.job(key).nodes and one.of("drain") == [victim]
 
 
+def test_a_job_that_dies_of_an_xid_of_its_own_starts_again_in_place(
+    live: Live, watching: Callable[..., Watching]
+) -> None:
+    one = watching().start()
+    key = live.submit(2)
+    nodes = live.job(key).nodes
+    live.verb("lab", "inject", "xid", nodes[0], "--xid", "13")
+    until(lambda: live.job(key).state == "RUNNING" and live.job(key).restarts == 1, 60)
+    assert one.of("requeue") == [key] and not [n.name for n in live.slurm.nodes() if n.draining]
+
+
+def test_without_a_spare_a_job_shrinks_and_grows_back_after_a_checkpoint(
+    live: Live, watching: Callable[..., Watching]
+) -> None:
+    policy = "version: 1\nbreaker: {nodes: 9}\nflap: {wait_s: 0}\nshrink: {after_s: 2}\n"
+    live.slurm.drain("s1-spare-0001", "a person")
+    live.slurm.drain("s1-spare-0002", "a person")
+    one = watching(policy=policy).start()
+    key = live.submit(6, "--comment=clusterwright:min=3,max=6")
+    victim = live.job(key).nodes[2]
+    live.verb("lab", "inject", "node-dead", victim)
+    until(lambda: live.job(key).state == "RUNNING" and live.job(key).node_count == 5, 60)
+    live.verb("lab", "mend", victim)
+    until(lambda: live.job(key).state == "RUNNING" and live.job(key).node_count == 6, 90)
+    text = (live.root / "shared" / f"{key}.out").read_text("utf-8")
+    begins = [line for line in text.splitlines() if line.startswith(("begins", "USR1"))]
+    assert begins == ["begins restart=0 nodes=6", "begins restart=1 nodes=5", "USR1", "begins restart=2 nodes=6"]
+    assert one.of("shrink", "undone") == [key]
+    assert {n.name for n in live.slurm.nodes() if n.draining} == {"s1-spare-0001", "s1-spare-0002"}
+
+
 def test_a_rack_without_power_is_one_event_for_the_breaker(live: Live, watching: Callable[..., Watching]) -> None:
     one = watching().start()
     live.verb("lab", "inject", "rack-power", "s1-p01-r02")
