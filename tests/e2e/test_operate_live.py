@@ -393,8 +393,8 @@ def test_slurmctld_is_killed_and_comes_back(live: Live, watching: Callable[..., 
     os.kill(pid, signal.SIGKILL)
     live.verb("lab", "inject", "node-dead", victim)
     until(lambda: "WATCH-BLIND" in one.said, 40)
-    subprocess.Popen(words, env=environment, cwd=live.root, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                     stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+    subprocess.run([b"setsid", b"--fork", *words], env=environment, cwd=live.root, check=True,
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     until(live.slurm.up, 30)
     recovered(live, victim, key, within_s=30)
     assert one.of("drain") == [victim] and live.job(key).restarts == 1
@@ -445,10 +445,9 @@ def test_a_full_disk_stops_all_action_and_says_so_until_there_is_room(
     try:
         one.start()
         key = live.submit(2)
-        with (state / "fill").open("wb") as stream, contextlib.suppress(OSError):
+        with (state / "fill").open("wb", buffering=0) as stream, contextlib.suppress(OSError):
             while True:
                 stream.write(b"0" * 1024)
-                stream.flush()
         victim = live.job(key).nodes[1]
         live.verb("lab", "inject", "node-dead", victim)
         until(lambda: "WATCH-STATE" in one.said, 30)
