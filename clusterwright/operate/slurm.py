@@ -295,7 +295,7 @@ class Slurm:
 
     def set_partition_nodes(self, partition: str, nodes: Sequence[str]) -> None:
         """The nodes of a partition."""
-        self._update(f"PartitionName={partition}", f"Nodes={','.join(nodes)}")
+        self._update(f"PartitionName={partition}", f"Nodes={_folded(nodes)}")
 
     def signal(self, job: str, name: str) -> None:
         """Send a signal to the batch script of a job."""
@@ -307,6 +307,29 @@ class Slurm:
 
     def _update(self, *words: str) -> None:
         self.run("scontrol", "update", *words)
+
+
+def _folded(nodes: Sequence[str]) -> str:
+    """Names in Slurm's form, ``n[001-128],s1``: thousands of them would not fit into one argument."""
+    numbers: dict[tuple[str, int], list[int]] = {}
+    others = []
+    for name in dict.fromkeys(nodes):
+        stem = name.rstrip("0123456789")
+        digits = name[len(stem) :]
+        if digits:
+            numbers.setdefault((stem, len(digits)), []).append(int(digits))
+        else:
+            others.append(name)
+    for (stem, width), held in numbers.items():
+        spans: list[list[int]] = []
+        for number in sorted(held):
+            if spans and number == spans[-1][1] + 1:
+                spans[-1][1] = number
+            else:
+                spans.append([number, number])
+        inside = ",".join(f"{a:0{width}}" if a == b else f"{a:0{width}}-{b:0{width}}" for a, b in spans)
+        others.append(f"{stem}[{inside}]")
+    return ",".join(others)
 
 
 def _fields(line: str) -> dict[str, str]:

@@ -130,7 +130,7 @@ def _ended(actions: Sequence[Action], made: Followed) -> None:
                 if other.target == one.target and other.kind in ("drain", "retire") and other.state == "done" \
                         and other.id < one.id:  # fmt: skip
                     _set(other, "undone", f"given back by action {one.id}", made)
-        elif one.kind in ("spare-out", "release"):
+        elif one.kind in ("spare-out", "release", "grow"):
             whole = by_id.get(int(one.params["of"]))
             if whole is not None and whole.state == "done":
                 _set(whole, "undone", f"taken back by action {one.id}", made)
@@ -231,7 +231,7 @@ def _grow(world: World, actions: Sequence[Action], policy: Policy, made: Followe
             if job is None or job.state not in ("COMPLETING", "SUSPENDED", "CONFIGURING"):
                 _set(one, "undone", "the job is over", made)
             continue
-        if job.node_count >= was:
+        if job.state == "RUNNING" and job.node_count >= was:  # of a job that waits Slurm shows the number of before
             _set(one, "undone", f"the job has {job.node_count} nodes again", made)
             continue
         if world.at_s - one.changed_s < policy.numbers["shrink"]["after_s"]:

@@ -111,7 +111,7 @@ def _again(one: Action, job: Job, slurm: Slurm) -> Progress:
     if job.state != "PENDING":
         return Progress("done", note=f"runs again on {job.node_count} nodes {time.time() - one.made_s:.0f} s later")
     wanted = int(one.params.get("nodes", 0))
-    if wanted and wanted != job.node_count:
+    if wanted and one.phase not in ("woken", "waits"):
         slurm.set_node_count(job.key, wanted, _tasks(job, wanted))
     if job.reason == "BeginTime" or one.phase not in ("woken", "waits"):
         slurm.start_soon(job.key)
@@ -124,10 +124,6 @@ def resize(one: Action, world: World, slurm: Slurm) -> Progress:
     job, wanted = world.jobs.get(one.target), int(one.params["nodes"])
     if job is None or job.state != "PENDING":
         return Progress("abandoned", note=f"it is {job.state if job else 'gone'}")
-    if job.node_count == wanted:
-        return Progress("done", note=f"asks for {wanted} nodes")
-    if one.phase == "asked" and time.time() - one.changed_s < 20:
-        return Progress("intended", "asked", one.note)
     slurm.set_node_count(one.target, wanted, _tasks(job, wanted, int(one.params.get("was", 0))))
     if job.reason == "BeginTime":
         slurm.start_soon(one.target)
