@@ -17,7 +17,7 @@ from clusterwright.domains.scheduling import hosts
 from clusterwright.errors import WorldError
 from clusterwright.operate.codes import FINDINGS
 
-__all__ = ["Job", "Node", "Partition", "Slurm", "plain_text"]
+__all__ = ["OWN_REASONS", "Job", "Node", "Partition", "Slurm", "plain_text"]
 
 _PLACES = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
@@ -26,6 +26,8 @@ _GPUS = re.compile(r"gres/gpu=(\d+)")
 _JOB_FIELDS = ("JobID", "ArrayJobID", "State", "Account", "QOS", "Partition", "UserName", "NumNodes", "NodeList",
                "tres-alloc", "RestartCnt", "SubmitTime", "StartTime", "TimeLimit", "EndTime", "NumTasks",
                "ReasonList")  # fmt: skip
+OWN_REASONS = ("Not responding", "Node unexpectedly rebooted")
+"""What slurmctld itself writes as the reason of a node that it gives up."""
 _UNUSABLE = {"DOWN", "FAIL", "FAILING", "ERROR", "UNKNOWN", "NOT_RESPONDING", "INVALID", "INVALID_REG", "POWERED_DOWN"}
 
 
@@ -75,6 +77,12 @@ class Node:
     def unusable(self) -> bool:
         """Whether no job can run on it."""
         return bool(self.states & _UNUSABLE)
+
+    @property
+    def held(self) -> bool:
+        """Whether somebody took it out of service: drained, or down for a reason that is not slurmctld's own."""
+        theirs = bool(self.reason) and not self.reason.startswith(OWN_REASONS)
+        return self.draining or ("DOWN" in self.states and theirs)
 
     @property
     def answers(self) -> bool:

@@ -115,8 +115,8 @@ class Hands:
         node = self.slurm.node(one.target)  # as it is now: somebody may have been faster
         if node is None:
             return Progress("abandoned", note="the cluster has no such node")
-        if node.draining and owner(node.reason) != one.id:
-            return Progress("abandoned", note=f"drained already by {node.reason_by or 'somebody'}")
+        if node.held and owner(node.reason) != one.id and not (one.by != "watcher" and not node.draining):
+            return Progress("abandoned", note=f"out of service already by {node.reason_by or 'somebody'}")
         reason = f"{one.mark} {one.cause}: {_told(one)}"[:150]
         if not node.draining:
             self.slurm.drain(one.target, reason)

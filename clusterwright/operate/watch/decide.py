@@ -117,7 +117,7 @@ def _fresh(known: Known) -> tuple[list[Condition], list[Condition]]:
 
 def _in_service(world: World, node: str) -> bool:
     held = world.nodes.get(node)
-    return held is not None and not held.draining
+    return held is not None and not held.held
 
 
 # --- what is broken ---
@@ -229,7 +229,7 @@ def _node(
         if down and not out[node].params.get("down") and held.busy:
             yield Action(f"down:{node}:{first}", "down", node, fault.kind, told)
         return
-    if held.draining:  # somebody else's drain stays theirs
+    if held.held:  # what somebody else took out of service stays theirs
         if down and held.busy:
             yield Action(f"down:{node}:{first}", "down", node, fault.kind, told)
         return

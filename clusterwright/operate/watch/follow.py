@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from clusterwright.operate.slurm import Job, Node
+from clusterwright.operate.slurm import OWN_REASONS, Job
 from clusterwright.operate.watch.actions import owner
 from clusterwright.operate.watch.decide import outings
 from clusterwright.operate.watch.jobs import elastic
@@ -20,8 +20,6 @@ __all__ = ["Followed", "fits_now", "follow", "returned"]
 
 _LOST_S = 60.0
 """slurmctld that is killed may forget what was changed so shortly before."""
-_SLURMS_OWN = ("Not responding", "Node unexpectedly rebooted", "")
-"""Reasons that slurmctld itself writes."""
 _LACKS = ("ReqNodeNotAvail", "Resources", "PartitionConfig", "PartitionNodeLimit", "BadConstraints", "NodeDown",
           "Nodes required for job are DOWN")  # fmt: skip
 
@@ -105,7 +103,11 @@ def _gone(world: World, one: Action) -> str:
             return ""
         if not node.draining:
             return "somebody gave it back"
-        return "" if owner(node.reason) or _slurms(node) else f"{node.reason_by or 'somebody'} holds it now"
+        return (
+            ""
+            if owner(node.reason) or not node.reason or node.reason.startswith(OWN_REASONS)
+            else f"{node.reason_by or 'somebody'} holds it now"
+        )
     if one.kind == "spare":
         held = [world.partitions[name] for name in one.params["partitions"] if name in world.partitions]
         return "" if all(one.params["spare"] in part.nodes for part in held) else "the spare was taken out again"
@@ -113,10 +115,6 @@ def _gone(world: World, one: Action) -> str:
         held = [world.partitions[name] for name in one.params["partitions"] if name in world.partitions]
         return "somebody let jobs start again" if any(part.up for part in held) else ""
     return ""
-
-
-def _slurms(node: Node) -> bool:
-    return any(node.reason == said for said in _SLURMS_OWN)
 
 
 def _ended(actions: Sequence[Action], made: Followed) -> None:

@@ -31,6 +31,7 @@ class FakeSlurm:
         }
         self.queue: dict[str, Job] = {}
         self.comments: dict[str, str] = {}
+        self.asked: dict[str, int] = {}
         self.calls: list[tuple[str, ...]] = []
         self.boot_s = 1.0
         self.signals: list[Signal] = []
@@ -66,13 +67,14 @@ class FakeSlurm:
 
     def start(self, key: str) -> bool:
         one = self.queue[key]
+        count = self.asked.get(key, one.node_count)
         places = [self.held[name] for name in self.parts[one.partition].nodes]
         free = [node.name for node in places if not (node.draining or node.busy or node.unusable)]
-        if one.state != "PENDING" or one.reason == "BeginTime" or len(free) < one.node_count:
+        if one.state != "PENDING" or one.reason == "BeginTime" or len(free) < count:
             if one.state == "PENDING" and one.reason != "BeginTime":
                 self.queue[key] = replace(one, reason="Resources")
             return False
-        self.run_job(replace(one, state="RUNNING", nodes=tuple(free[: one.node_count]), reason="None"))
+        self.run_job(replace(one, state="RUNNING", nodes=tuple(free[:count]), node_count=count, reason="None"))
         return True
 
     # --- what the watcher does ---
@@ -125,7 +127,7 @@ class FakeSlurm:
 
     def set_node_count(self, key: str, count: int, tasks: int = 0) -> None:
         self.calls.append(("nodes", key, str(count), str(tasks)))
-        self.queue[key] = replace(self.queue[key], node_count=count)
+        self.asked[key] = count  # of a job that waits, Slurm 22.05 goes on showing the number of before
 
     def set_partition_nodes(self, name: str, nodes: list[str]) -> None:
         self.calls.append(("partition", name, *nodes))

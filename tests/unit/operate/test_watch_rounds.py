@@ -106,6 +106,19 @@ def test_a_drain_of_a_person_stays_theirs_but_the_job_gets_free(tmp_path: Path) 
     assert fake.done("resume") == []
 
 
+def test_a_node_that_a_person_set_down_stays_theirs(tmp_path: Path) -> None:
+    fake = FakeSlurm()
+    fake.down("n1", "maintenance")
+    fake.down("n2", "Not responding [slurm]")
+    fake.calls.clear()
+    one = watched(tmp_path, fake)
+    fake.signals = [*silent("n1"), *silent("n2")]
+    for _ in range(3):
+        one.round()
+    assert fake.held["n1"].reason == "maintenance"
+    assert fake.done("drain", "down") == [("drain", "n2")]
+
+
 def test_a_person_who_resumes_a_node_wins_over_the_same_evidence(tmp_path: Path) -> None:
     fake = FakeSlurm()
     one = watched(tmp_path, fake)
@@ -286,6 +299,14 @@ def test_a_job_shrinks_when_no_spare_is_left_and_grows_back(tmp_path: Path) -> N
     for _ in range(3):
         one.round()
     assert fake.done("signal") == [("signal", "7", "USR1")]
+    fake.requeue("7")  # it has written its checkpoint and sends itself back
+    fake.let_go()
+    for _ in range(4):
+        one.round()
+        fake.start("7")
+    assert fake.queue["7"].node_count == 4 and fake.queue["7"].state == "RUNNING"
+    one.round()
+    assert [a.state for a in one.store.actions() if a.kind == "shrink"] == ["undone"]
 
 
 @pytest.mark.parametrize("comment", ["", "clusterwright:min=0,max=4", "x clusterwright:min=2,max=4", "min=2",
