@@ -14,7 +14,7 @@ __all__ = ["FakeSlurm", "job"]
 def job(key: str, nodes: tuple[str, ...], **more: object) -> Job:
     count = len(nodes)
     made = Job(key, "RUNNING", "team", "user", "train", "normal", count, nodes, 8 * count, 0, 1.0, 2.0, 3600.0,
-               "None", 0.0, count)  # fmt: skip
+               "None", 0.0)  # fmt: skip
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -125,8 +125,8 @@ class FakeSlurm:
         self.calls.append(("start_soon", key))
         self.queue[key] = replace(self.queue[key], reason="None")
 
-    def set_node_count(self, key: str, count: int, tasks: int = 0) -> None:
-        self.calls.append(("nodes", key, str(count), str(tasks)))
+    def set_node_count(self, key: str, count: int) -> None:
+        self.calls.append(("nodes", key, str(count)))
         self.asked[key] = count  # of a job that waits, Slurm 22.05 goes on showing the number of before
 
     def set_partition_nodes(self, name: str, nodes: list[str]) -> None:
