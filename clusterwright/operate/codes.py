@@ -8,31 +8,6 @@ __all__ = ["FINDINGS"]
 
 FINDINGS = codes(
     Code(
-        "OPERATE-NO-SITE",
-        "error",
-        "No cluster was named",
-        "Verbs that operate a cluster are told how it is reached by a file site.yaml: with --site, by "
-        "CLUSTERWRIGHT_SITE, or by the one lab that is up on this machine.",
-    ),
-    Code(
-        "OPERATE-SITE",
-        "error",
-        "site.yaml is wrong",
-        "The file that says how a cluster is reached cannot be read, or holds a key or a value that it cannot hold.",
-    ),
-    Code(
-        "OPERATE-SLURM",
-        "error",
-        "Slurm does not answer as it should",
-        "A client of Slurm is missing, the controller did not answer in time, or it refused what was asked for.",
-    ),
-    Code(
-        "OPERATE-PROMETHEUS",
-        "error",
-        "Prometheus does not answer",
-        "The server cannot be reached, did not answer in time, or refused the query.",
-    ),
-    Code(
         "WATCH-POLICY",
         "error",
         "The policy of the watcher is wrong",
@@ -83,4 +58,29 @@ FINDINGS = codes(
         "The file of tokens is missing, can be read by others, or holds no token; make one with 'operate token ROLE'.",
     ),
     Code("WATCH-LISTEN", "error", "The address cannot be listened on", "It is no address, or it is taken."),
+    Code(
+        "OPERATE-NO-SITE",
+        "error",
+        "No cluster was named",
+        "Verbs that operate a cluster are told how it is reached by a file site.yaml: with --site, by "
+        "CLUSTERWRIGHT_SITE, or by the one lab that is up on this machine.",
+    ),
+    Code(
+        "OPERATE-SITE",
+        "error",
+        "site.yaml is wrong",
+        "The file that says how a cluster is reached cannot be read, or holds a key or a value that it cannot hold.",
+    ),
+    Code(
+        "OPERATE-SLURM",
+        "error",
+        "Slurm does not answer as it should",
+        "A client of Slurm is missing, the controller did not answer in time, or it refused what was asked for.",
+    ),
+    Code(
+        "OPERATE-PROMETHEUS",
+        "error",
+        "Prometheus does not answer",
+        "The server cannot be reached, did not answer in time, or refused the query.",
+    ),
 )

@@ -238,6 +238,14 @@ class Slurm:
                 made.append(Partition(held["PartitionName"], nodes, held.get("State") == "UP"))
         return made
 
+    def booted_s(self) -> float:
+        """When slurmctld started, seconds since the epoch; 0 unknown."""
+        for line in self.run("scontrol", "show", "config").splitlines():
+            key, _, value = line.partition("=")
+            if key.strip() == "BOOT_TIME":
+                return _seconds(value.strip())
+        return 0.0
+
     def job_name(self, key: str) -> str:
         """The name of a job, as its user wrote it."""
         return self.run("squeue", "--noheader", "--states=all", "-j", key, "-o", "%j").rstrip("\n")
@@ -297,21 +305,13 @@ class Slurm:
         words = (f"NumTasks={max(tasks * count // nodes, 1)}", f"NumCPUs={max(cpus * count // nodes, 1)}")
         self._update(f"JobId={job}", f"NumNodes={count}-{count}", *words)
 
-    def set_partition_up(self, partition: str, up: bool) -> None:
-        """Whether jobs of a partition may start; those that run go on."""
-        self._update(f"PartitionName={partition}", f"State={'UP' if up else 'DOWN'}")
-
-    def booted_s(self) -> float:
-        """When slurmctld started, seconds since the epoch; 0 unknown."""
-        for line in self.run("scontrol", "show", "config").splitlines():
-            key, _, value = line.partition("=")
-            if key.strip() == "BOOT_TIME":
-                return _seconds(value.strip())
-        return 0.0
-
     def set_partition_nodes(self, partition: str, nodes: Sequence[str]) -> None:
         """The nodes of a partition."""
         self._update(f"PartitionName={partition}", f"Nodes={_folded(nodes)}")
+
+    def set_partition_up(self, partition: str, up: bool) -> None:
+        """Whether jobs of a partition may start; those that run go on."""
+        self._update(f"PartitionName={partition}", f"State={'UP' if up else 'DOWN'}")
 
     def signal(self, job: str, name: str) -> None:
         """Send a signal to the batch script of a job."""
