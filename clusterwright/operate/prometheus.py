@@ -8,15 +8,14 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from clusterwright.errors import WorldError
 from clusterwright.operate.codes import FINDINGS
 
 __all__ = ["Alert", "Prometheus", "Sample"]
-
-_Read = TypeVar("_Read")
 
 
 class Sample(NamedTuple):
@@ -45,6 +44,26 @@ class Alert(NamedTuple):
     summary: str
 
 
+_Asked = ParamSpec("_Asked")
+_Read = TypeVar("_Read")
+
+
+def _readable(
+    ask: Callable[Concatenate[Prometheus, _Asked], _Read],
+) -> Callable[Concatenate[Prometheus, _Asked], _Read]:
+    """An answer of another form than Prometheus' is none."""
+
+    @wraps(ask)
+    def asked(self: Prometheus, *args: _Asked.args, **more: _Asked.kwargs) -> _Read:
+        try:
+            return ask(self, *args, **more)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            said = f"its answer cannot be read: {error}"[:300]
+            raise WorldError(FINDINGS["OPERATE-PROMETHEUS"].at(self.url, said, "is it Prometheus?")) from None
+
+    return asked
+
+
 @dataclass(frozen=True)
 class Prometheus:
     """One server.
@@ -59,23 +78,31 @@ class Prometheus:
     token_file: Path | None = None
     seconds: float = 5.0
 
+    @_readable
     def query(self, text: str) -> list[Sample]:
         """The value of a PromQL expression now; a scalar is one sample without labels.
 
         Raises:
             WorldError: it does not answer, or refuses the query.
         """
-        return self._get("query", {"query": text}, _samples)
+        data = self._get("query", {"query": text})
+        if data.get("resultType") == "scalar":
+            return [Sample({}, float(data["result"][1]), float(data["result"][0]))]
+        return [
+            Sample({str(key): str(value) for key, value in one["metric"].items()}, float(one["value"][1]),
+                   float(one["value"][0])) for one in data["result"]
+        ]  # fmt: skip
 
+    @_readable
     def alerts(self) -> list[Alert]:
         """Every alert that is pending or fires.
 
         Raises:
             WorldError: it does not answer.
         """
-        return self._get("alerts", {}, lambda data: [_alert(one) for one in data["alerts"]])
+        return [_alert(one) for one in self._get("alerts", {})["alerts"]]
 
-    def _get(self, what: str, query: Mapping[str, str], read: Callable[[Any], list[_Read]]) -> list[_Read]:
+    def _get(self, what: str, query: Mapping[str, str]) -> Any:
         address = f"{self.url.rstrip('/')}/api/v1/{what}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
         asked = urllib.request.Request(address)  # noqa: S310  # the address is the site's own, http or https
         if self.token_file is not None:
@@ -85,23 +112,12 @@ class Prometheus:
                 found = json.load(answer)
             if found["status"] != "success":
                 raise ValueError(str(found.get("error", "no success")))
-            return read(found["data"])
+            return found["data"]
         except urllib.error.HTTPError as error:
             said = f"HTTP {error.code}: {error.read(300).decode('utf-8', 'replace')}"
-        except OSError as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             said = str(getattr(error, "reason", None) or error)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-            said = f"its answer cannot be read: {error}"
         raise WorldError(FINDINGS["OPERATE-PROMETHEUS"].at(self.url, said[:300], "is the server up?"))
-
-
-def _samples(data: Any) -> list[Sample]:
-    if data.get("resultType") == "scalar":
-        return [Sample({}, float(data["result"][1]), float(data["result"][0]))]
-    return [
-        Sample({str(key): str(value) for key, value in one["metric"].items()}, float(one["value"][1]),
-               float(one["value"][0])) for one in data["result"]
-    ]  # fmt: skip
 
 
 def _alert(one: Mapping[str, Any]) -> Alert:
