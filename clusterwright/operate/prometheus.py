@@ -54,7 +54,7 @@ def _readable(
     """An answer of another form than Prometheus' is none."""
 
     @wraps(ask)
-    def asked(self: Prometheus, *args: _Asked.args, **more: _Asked.kwargs) -> _Read:
+    def asked(self: Prometheus, /, *args: _Asked.args, **more: _Asked.kwargs) -> _Read:
         try:
             return ask(self, *args, **more)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
