@@ -24,7 +24,8 @@ _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
 _REASON = re.compile(r" Reason=(.*) \[(\S+)@([0-9T:-]+)\]")
 _GPUS = re.compile(r"gres/gpu=(\d+)")
 _JOB_FIELDS = ("JobID", "ArrayJobID", "State", "Account", "QOS", "Partition", "UserName", "NumNodes", "NodeList",
-               "tres-alloc", "RestartCnt", "SubmitTime", "StartTime", "TimeLimit", "EndTime", "ReasonList")  # fmt: skip
+               "tres-alloc", "RestartCnt", "SubmitTime", "StartTime", "TimeLimit", "EndTime", "NumTasks",
+               "ReasonList")  # fmt: skip
 OWN_REASONS = ("Not responding", "Node unexpectedly rebooted")
 """What slurmctld itself writes as the reason of a node that it gives up."""
 _UNUSABLE = {"DOWN", "FAIL", "FAILING", "ERROR", "UNKNOWN", "NOT_RESPONDING", "INVALID", "INVALID_REG", "POWERED_DOWN"}
@@ -103,6 +104,7 @@ class Job:
         limit_s: its time limit, 0 without.
         reason: why it waits.
         ended_s: when it ended, or is to end at the latest.
+        tasks: that it asks for.
     """
 
     key: str
@@ -120,6 +122,7 @@ class Job:
     limit_s: float
     reason: str
     ended_s: float = 0.0
+    tasks: int = 0
 
 
 @dataclass(frozen=True)
@@ -290,8 +293,14 @@ class Slurm:
         """Let a job that was requeued be considered at once; Slurm holds it back for two minutes."""
         self._update(f"JobId={job}", "StartTime=now")
 
-    def set_node_count(self, job: str, count: int) -> None:
+    def set_node_count(self, job: str, count: int, per_node: int = 0) -> None:
         """How many nodes a waiting job asks for; its tasks and processors follow, or it could never start.
+
+        Args:
+            job: its number.
+            count: of nodes.
+            per_node: tasks on a node; worked out when left out, which holds for the first change only: of a job that
+                was changed Slurm shows a number of nodes that does not fit its tasks.
 
         Raises:
             WorldError: it does not wait: what is left of a job that is ending is not what it asks for.
@@ -302,7 +311,8 @@ class Slurm:
         if state != "PENDING" or not all(one.isdigit() and int(one) for one in rest):
             raise self._failed(("squeue", "-j", job), f"job {job} is {plain_text(state)}, not PENDING", "try again")
         nodes, tasks, cpus = map(int, rest)
-        words = (f"NumTasks={max(tasks * count // nodes, 1)}", f"NumCPUs={max(cpus * count // nodes, 1)}")
+        wanted = per_node * count or max(tasks * count // nodes, 1)
+        words = (f"NumTasks={wanted}", f"NumCPUs={max(cpus * wanted // tasks, 1)}")
         self._update(f"JobId={job}", f"NumNodes={count}-{count}", *words)
 
     def set_partition_nodes(self, partition: str, nodes: Sequence[str]) -> None:
@@ -393,8 +403,9 @@ def _job(row: Sequence[str]) -> Job:
         submitted_s=_seconds(row[11]),
         started_s=_seconds(row[12]),
         limit_s=_limit(row[13]),
-        reason=row[15].strip().removeprefix("(").removesuffix(")"),
+        reason=row[16].strip().removeprefix("(").removesuffix(")"),
         ended_s=_seconds(row[14]),
+        tasks=int(row[15]) if row[15].isdigit() else 0,
     )
 
 

@@ -200,7 +200,8 @@ def _shrink(world: World, actions: Sequence[Action], policy: Policy, comment: Ca
         usable = sum(fits_now(world, job.partition, name, busy=True) for name in _nodes(world, job))
         span = elastic(comment(job.key)) if usable < job.node_count else None
         if span is not None and usable >= span[0]:
-            params = {"nodes": usable, "was": job.node_count, "restarts": job.restarts}
+            params = {"nodes": usable, "was": job.node_count, "restarts": job.restarts,
+                      "per_node": job.tasks // job.node_count}  # fmt: skip
             key = f"shrink:{job.key}:{job.restarts}:{usable}"
             yield Action(key, "shrink", job.key, one.cause, one.evidence, params)
 
@@ -235,11 +236,14 @@ def _grow(world: World, actions: Sequence[Action], policy: Policy, made: Followe
         if world.at_s - one.changed_s < policy.numbers["shrink"]["after_s"]:
             continue
         free = sum(fits_now(world, job.partition, name, busy=False) for name in _nodes(world, job))
-        key = f"grow:{job.key}:{job.restarts}"
+        key, per_node = f"grow:{job.key}:{job.restarts}", int(one.params.get("per_node", 0))
+        if any(a.kind == "requeue" and a.target == job.key and a.state == "intended" and a.params.get("nodes")
+               for a in actions):  # fmt: skip
+            continue
         if job.state == "PENDING" and free >= was:
             yield Action(
                 key, "grow", job.key, "nodes are back", (), {"nodes": was, "was": job.node_count, "of": one.id}
             )
         elif job.state == "RUNNING" and free >= was - job.node_count:
-            params = {"restarts": job.restarts, "strategy": "migrate", "nodes": was, "of": one.id}
+            params = {"restarts": job.restarts, "strategy": "migrate", "nodes": was, "of": one.id, "per_node": per_node}
             yield Action(key, "requeue", job.key, "nodes are back", (), params)

@@ -112,7 +112,7 @@ def _again(one: Action, job: Job, slurm: Slurm) -> Progress:
         return Progress("done", note=f"runs again on {job.node_count} nodes {time.time() - one.made_s:.0f} s later")
     wanted = int(one.params.get("nodes", 0))
     if wanted and one.phase not in ("woken", "waits"):
-        slurm.set_node_count(job.key, wanted)
+        slurm.set_node_count(job.key, wanted, int(one.params.get("per_node", 0)))
     if job.reason == "BeginTime" or one.phase not in ("woken", "waits"):
         slurm.start_soon(job.key)
         return Progress("intended", "woken", "may start at once")
@@ -124,7 +124,7 @@ def resize(one: Action, world: World, slurm: Slurm) -> Progress:
     job, wanted = world.jobs.get(one.target), int(one.params["nodes"])
     if job is None or job.state != "PENDING":
         return Progress("abandoned", note=f"it is {job.state if job else 'gone'}")
-    slurm.set_node_count(one.target, wanted)
+    slurm.set_node_count(one.target, wanted, int(one.params.get("per_node", 0)))
     if job.reason == "BeginTime":
         slurm.start_soon(one.target)
     return Progress("done", "asked", f"asks for {wanted} of {one.params.get('was', job.node_count)} nodes")

@@ -125,8 +125,8 @@ class FakeSlurm:
         self.calls.append(("start_soon", key))
         self.queue[key] = replace(self.queue[key], reason="None")
 
-    def set_node_count(self, key: str, count: int) -> None:
-        self.calls.append(("nodes", key, str(count)))
+    def set_node_count(self, key: str, count: int, per_node: int = 0) -> None:
+        self.calls.append(("nodes", key, str(count), str(per_node)))
         self.asked[key] = count  # of a job that waits, Slurm 22.05 goes on showing the number of before
 
     def set_partition_nodes(self, name: str, nodes: list[str]) -> None:

@@ -283,7 +283,7 @@ def test_a_migrated_job_is_asked_for_its_checkpoint_and_requeued_when_it_is_writ
 
 def test_a_job_shrinks_when_no_spare_is_left_and_grows_back(tmp_path: Path) -> None:
     fake = FakeSlurm(nodes=4, spares=0)
-    fake.run_job(job("7", ("n0", "n1", "n2", "n3")))
+    fake.run_job(job("7", ("n0", "n1", "n2", "n3"), tasks=32))
     fake.comments["7"] = "clusterwright:min=2,max=4"
     one = watched(tmp_path, fake)
     fake.signals = silent("n3")
@@ -292,7 +292,7 @@ def test_a_job_shrinks_when_no_spare_is_left_and_grows_back(tmp_path: Path) -> N
     for _ in range(3):
         one.round()
         fake.start("7")
-    assert fake.done("nodes") == [("nodes", "7", "3")]
+    assert fake.done("nodes") == [("nodes", "7", "3", "8")]
     assert fake.queue["7"].node_count == 3 and fake.queue["7"].state == "RUNNING"
     fake.signals = []
     fake.resume("n3")
