@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -24,10 +25,8 @@ _LIST = "files.json"
 def say(text: str) -> None:
     """A line to the output of the job, of rank 0; a full disk below the output stops nothing."""
     if dist.get_rank() == 0:
-        try:
+        with contextlib.suppress(OSError):
             print(text, flush=True)
-        except OSError:
-            pass
 
 
 class Checkpoints:
@@ -73,7 +72,7 @@ class Checkpoints:
         trouble = ""
         try:
             dcp.save(state, checkpoint_id=writing)
-        except Exception as error:  # noqa: BLE001  # DCP wraps what any rank met; the training is worth more than one copy
+        except Exception as error:  # DCP collects what any rank met; training is worth more than one copy
             trouble = _words(error)
         told: list[str] = [trouble]
         if dist.get_rank() == 0:

@@ -1,12 +1,12 @@
 """A training program that survives: what a program must do so that a cluster can stop it, move it and shrink it.
 
-PyTorch, data parallel (DDP), a small transformer on synthetic data; on CPUs with gloo, on GPUs with NCCL. Start it with
-``torchrun``, or let ``clusterwright submit`` do it (``job.yaml`` beside this file). What it does that yours should do, too:
+PyTorch, data parallel (DDP), a small transformer on synthetic data; on CPUs with gloo, on GPUs with NCCL. Start it
+with ``torchrun``, or let ``clusterwright submit`` do it (``job.yaml`` beside this file). What yours should do, too:
 
 * It resumes from the newest whole checkpoint, on any number of processes. A step is the same samples whatever their
   number, so that the loss goes on as if nothing had been.
-* A checkpoint is written beside the old one, is given its name once it is complete, and carries sizes and checksums. A torn
-  one is passed over. When the disk is full the old one stays, training goes on, and the log says so.
+* A checkpoint is written beside the old one, is given its name once it is complete, and carries sizes and checksums.
+  A torn one is passed over. When the disk is full the old one stays, training goes on, and the output says so.
 * Once the file ``$STOP_FILE`` is there it writes a checkpoint and ends with exit code 0; the batch script requeues.
 * Every step is a line of JSON in the loss log: step, loss, time, attempt, world.
 """
