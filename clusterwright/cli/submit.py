@@ -124,7 +124,7 @@ def _followed(slurm: Slurm, key: str, log: str) -> list[dict[str, Any]]:
     try:
         for now in follow(slurm, key):
             seen.append(asdict(now))
-            why = f" ({now.why})" if now.why not in ("", "None") else ""
+            why = f" ({now.why})" if now.why.strip("()") not in ("", "None") else ""
             again = f", restart {now.restarts}" if now.restarts else ""
             click.echo(f"{now.state.lower()}{why} on {now.nodes} nodes{again}", err=True)
     except KeyboardInterrupt:
