@@ -73,7 +73,7 @@ FINDINGS = codes(
         "SUBMIT-PATH",
         "error",
         "Unusable path",
-        "The folder of checkpoints must lie on a file system that all nodes share, and its path goes into a batch script as it is.",
+        "The folder of checkpoints lies on a file system that all nodes share; its path goes into a batch script as it is.",
     ),
     Code(
         "SUBMIT-SHAPE",
@@ -97,7 +97,7 @@ FINDINGS = codes(
         "SUBMIT-BORROWS",
         "info",
         "Borrowed GPUs",
-        "The job is larger than what its tenant owns; the rest is borrowed and can be taken back when its owner needs it.",
+        "The job is larger than what its tenant owns; it is borrowed, and taken back when its owner needs it.",
     ),
     Code(
         "SUBMIT-MEMORY",
@@ -109,13 +109,13 @@ FINDINGS = codes(
         "SUBMIT-SHRINK",
         "error",
         "The plan cannot shrink so far",
-        "A job that may shrink keeps its plan and its global batch; with some number of GPUs in its range they do not divide.",
+        "A job that may shrink keeps plan and global batch; with some number of GPUs in its range they do not divide.",
     ),
     Code(
         "SUBMIT-LIMIT",
         "info",
         "More than one attempt",
-        "The job takes longer than one job may run on this cluster; it goes on from its checkpoint in a further attempt.",
+        "The job takes longer than one job may run on this cluster; it goes on from its checkpoint in another attempt.",
     ),
     Code(
         "SUBMIT-ENDED",

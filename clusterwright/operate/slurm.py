@@ -253,8 +253,14 @@ class Slurm:
         self._update(f"JobId={job}", "StartTime=now")
 
     def set_node_count(self, job: str, count: int) -> None:
-        """How many nodes a waiting job asks for."""
-        self._update(f"JobId={job}", f"NumNodes={count}")
+        """How many nodes a waiting job asks for; its tasks and processors follow, or it could never start."""
+        asked = "NumNodes:|,NumTasks:|,NumCPUs:|"
+        said = self.run("squeue", "--noheader", "--states=all", "-j", job, "-O", asked).split("|")
+        nodes, tasks, cpus = (int(re.match(r"\s*(\d*)", one)[1] or 0) for one in (*said, "", "", "")[:3])  # type: ignore[index]
+        words = [f"NumNodes={count}-{count}"]
+        if nodes:
+            words += [f"NumTasks={max(tasks * count // nodes, 1)}", f"NumCPUs={max(cpus * count // nodes, 1)}"]
+        self._update(f"JobId={job}", *words)
 
     def set_partition_nodes(self, partition: str, nodes: Sequence[str]) -> None:
         """The nodes of a partition."""

@@ -38,7 +38,7 @@ version: 1
 name: life
 workloads:
   - name: tune
-    train: {model: llama-3-8b, tokens: 5e9, sequence: 8192, global_batch: 512 sequences, precision: bf16, deadline: 14 d}
+    train: {model: llama-3-8b, tokens: 5e9, sequence: 8192, global_batch: 512 sequences, deadline: 14 d}
 compute: {accelerators: [h100-sxm-80gb], gpus: 32}
 scheduler: {kind: slurm}
 reliability: {spares: 1}
@@ -205,9 +205,17 @@ def recover(life: Life, run: Run, node: str, nodes: int | None = None) -> None:
     until(lambda: run.seen().state == "PENDING" or run.seen().restarts > restarts, "the job is requeued")
     if nodes is not None:
         life.slurm.set_node_count(run.key, nodes)
-    until(
-        lambda: run.seen().state != "PENDING" or quietly(lambda: life.slurm.start_soon(run.key)), "it starts again", 90
-    )
+    start_again(life, run)
+
+
+def start_again(life: Life, run: Run) -> None:
+    """Let a job that waits after a requeue start at once."""
+    for _ in range(6):
+        quietly(lambda: life.slurm.start_soon(run.key))
+        with contextlib.suppress(AssertionError):
+            until(lambda: run.seen().state != "PENDING", "it starts again", 15)
+            return
+    raise AssertionError(f"job {run.key} does not start again: {run.seen()}")
 
 
 def apart(found: dict[int, float], expected: dict[int, float], first: int = 1) -> float:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.lab.living import EVERY, STEPS, Life, Run, apart, clusterwright, recover, until
+from tests.lab.living import EVERY, STEPS, Life, Run, apart, clusterwright, recover, start_again, until
 
 pytestmark = pytest.mark.lab
 
@@ -65,7 +65,7 @@ def test_a_job_that_is_told_to_stop_loses_no_step(life: Life, undisturbed: Run) 
     run.wait_for_step(13)
     life.slurm.signal(run.key, "USR1")  # what Slurm sends before the time limit, and a preemptor's grace
     until(lambda: run.seen().state == "PENDING", "it requeues itself")
-    until(lambda: run.seen().state != "PENDING" or life.slurm.start_soon(run.key), "it starts again", 90)
+    start_again(life, run)
     assert run.end() == "COMPLETED", run.said()[-2000:]
     assert run.lost_steps() == 0
     assert apart(run.losses(), undisturbed.losses()) < 1e-6
@@ -81,7 +81,7 @@ def test_a_full_disk_costs_checkpoints_and_not_the_training(life: Life, undistur
     life.mend()
     assert run.end() == "COMPLETED", run.said()[-2000:]
     assert apart(run.losses(), undisturbed.losses()) < 1e-6
-    assert run.attempts() == [(0, 2)]
+    assert run.attempts() == [(0, 2)], run.said()[-3000:]
     assert (run.kept / "latest").read_text("utf-8").strip() == f"step-{STEPS:09d}"
 
 
@@ -100,9 +100,8 @@ def test_a_torn_checkpoint_is_passed_over(life: Life, undisturbed: Run) -> None:
 
 def test_a_failure_of_its_own_is_tried_again_so_often_and_no_more(life: Life) -> None:
     run = life.start("fails", 8, command=["bash", "-c", "echo here; exit 7"], retries=1)
-    for restart in (1,):
-        until(lambda r=restart: run.seen().restarts >= r, "it starts anew")
-        until(lambda: run.seen().state != "PENDING" or life.slurm.start_soon(run.key), "it starts again", 90)
+    until(lambda: run.seen().restarts == 1 and run.seen().state == "PENDING", "it waits for its second start")
+    start_again(life, run)
     assert run.end() == "FAILED", run.said()
     assert run.seen().restarts == 1
     assert run.said().count("here") == 2
