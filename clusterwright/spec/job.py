@@ -178,10 +178,10 @@ class Job(Written):
 def contradictions(job: Job, context: Context) -> list[Finding]:
     """What cannot both be meant."""
     found = []
-    if job.train is None and job.command is None:
+    if not job.given("train") and not job.given("command"):
         hint = "add 'train: {model: llama-3-8b}' or 'command: [train.py]'"
         found.append(FINDINGS["SPEC-MISSING-KEY"].at(job.place(""), "the job says nothing to do", hint))
-    if job.train is None and job.time_limit_s is None:
+    if not job.given("train") and not job.given("time_limit"):
         hint = "add 'time_limit: 12 h'; backfill starts short jobs in gaps"
         found.append(FINDINGS["SPEC-MISSING-KEY"].at(job.place(""), "'time_limit' is missing", hint))
     if job.time_limit_s is not None and job.time_limit_s < _SHORTEST_LIMIT_S:

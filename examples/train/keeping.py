@@ -16,6 +16,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 
 _NAME = re.compile(r"step-(\d{9})")
@@ -72,7 +73,7 @@ class Checkpoints:
         trouble = ""
         try:
             dcp.save(state, checkpoint_id=writing)
-        except Exception as error:  # DCP collects what any rank met; training is worth more than one copy
+        except (Exception, CheckpointException) as error:  # the latter is no Exception, and means any rank's
             trouble = _words(error)
         told: list[str] = [trouble]
         if dist.get_rank() == 0:
