@@ -110,9 +110,10 @@ def _document(planned: Planned, site: Site) -> dict[str, Any]:
 
 
 def _jobset(planned: Planned) -> str:
-    from clusterwright.operate.submit.jobset import jobset_of
+    from clusterwright.deploy.targets.kubernetes.training import submitted
 
-    return jobset_of(planned)
+    site = planned.here.site.name
+    return submitted(planned.inventory, site, planned.workload, planned.tenant, planned.ask)
 
 
 def _followed(slurm: Slurm, key: str, log: str) -> list[dict[str, Any]]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster
 from clusterwright.deploy import expand
+from clusterwright.deploy.asked import Ask
 from clusterwright.deploy.inventory import Inventory, Tenant, Workload
-from clusterwright.deploy.targets.slurm.jobs import Ask
 from clusterwright.deploy.targets.slurm.site import Here
 from clusterwright.design import Estimated
 from clusterwright.errors import InputError

@@ -34,7 +34,13 @@ tenants:
   - {name: students, share: 1, quota: 24, limit: 32, priority: low}
 """
 RUN = "version: 1\nname: run\ncommand: [train.py]\ngpus: 16\ntime_limit: 1 h\ntenant: research\n"
-TRAIN = "version: 1\nname: run\ntrain: {model: llama-3-8b, tokens: 1e9, global_batch: 512 sequences}\ngpus: 32\ntenant: research\n"
+TRAIN = """\
+version: 1
+name: run
+train: {model: llama-3-8b, tokens: 1e9, global_batch: 512 sequences}
+gpus: 32
+tenant: research
+"""
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +138,8 @@ def test_what_cannot_run_is_refused_with_the_cheapest_way_out(plan, sets, code, 
 def test_a_model_that_does_not_fit_is_refused_with_the_gpus_on_which_it_does(plan):
     planned = plan(TRAIN, "train.model=llama-3-70b", "gpus=8", "train.plan={offload: none}")
     assert codes(planned)[0] == "SUBMIT-MEMORY"
-    said = planned.findings[0].hint
-    assert (found := re.search(r"it fits on (\d+) GPUs", said)), said
+    found = re.search(r"it fits on (\d+) GPUs", planned.findings[0].hint)
+    assert found
     enough = plan(TRAIN, "train.model=llama-3-70b", f"gpus={found[1]}", "train.plan={offload: none}")
     assert "SUBMIT-MEMORY" not in codes(enough)
 
@@ -256,3 +262,23 @@ def test_the_script_is_clean_by_shellcheck(plan):
             env=os.environ | {"LANG": "C.UTF-8"},
         )  # fmt: skip
         assert done.returncode == 0, done.stdout
+
+
+def test_on_kubernetes_the_same_job_is_a_gang_with_the_same_retries(tmp_path):
+    from clusterwright.deploy.targets.kubernetes.training import submitted
+    from clusterwright.deploy.text import load_yamls
+
+    catalog = load_catalog()
+    cluster = design(read_spec(SPEC.replace("kind: slurm", "kind: kubernetes"), catalog=catalog), catalog)
+    site = Site(tmp_path / "site.yaml", "small", tmp_path / "state", shared=Path("/workspace"))
+    job = read_job(RUN.replace("[train.py]", "[train.py, '$(NODE_RANK)']") + "retries: 5\n")
+    planned = plan_job(job, site, cluster, catalog, Path("/"))
+    text = submitted(planned.inventory, planned.here.site.name, planned.workload, planned.tenant, planned.ask)
+    jobset = load_yamls(text)[0]
+    assert (jobset["kind"], jobset["metadata"]["namespace"]) == ("JobSet", "research")
+    assert jobset["spec"]["failurePolicy"]["maxRestarts"] == 5
+    inner = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]
+    assert (inner["parallelism"], inner["activeDeadlineSeconds"]) == (2, 3600)
+    box = inner["template"]["spec"]["containers"][0]
+    assert box["args"][-2:] == ["train.py", "$$(NODE_RANK)"], "a word of the job is no variable of the kubelet"
+    assert {"name": "CHECKPOINTS", "value": "/workspace/research/run"} in box["env"]

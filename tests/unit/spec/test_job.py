@@ -85,7 +85,7 @@ def test_hostile_names_are_refused(name):
 @pytest.mark.parametrize("word", ["a\\nb", "\\u001b[2J", "\\u0000"])
 def test_control_characters_in_a_command_are_refused(word):
     text = f'version: 1\nname: x\ncommand: [run, "{word}"]\ngpus: 8\ntime_limit: 1 h\n'
-    assert [code for _, code in wrong(text)][0] in ("SPEC-TYPE", "SPEC-SYNTAX", "SPEC-BINARY")
+    assert next(code for _, code in wrong(text)) in ("SPEC-TYPE", "SPEC-SYNTAX", "SPEC-BINARY")
 
 
 @pytest.mark.parametrize("variable", ["A-B", "1A", "A B", "A=B", "PATH;x"])

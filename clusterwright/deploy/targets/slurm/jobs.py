@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
+from clusterwright.deploy.asked import Ask
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.inventory import Tenant, Workload
 from clusterwright.deploy.targets.slurm.site import Here, lead_s
@@ -16,39 +16,10 @@ from clusterwright.deploy.targets.slurm.versions import Dialect
 from clusterwright.deploy.text import Written, fill
 from clusterwright.domains.scheduling import OWN, duration
 
-__all__ = ["COMMENT", "RETRIES", "Ask", "batch_script", "job_files", "owner", "qos_of"]
+__all__ = ["COMMENT", "batch_script", "job_files", "owner", "qos_of"]
 
-RETRIES = 3
-"""Starts anew after failures of its own, unless a job says otherwise."""
 COMMENT = "clusterwright:"
 """Begins the comment of a job that may shrink: ``clusterwright:min=2,max=4``, in nodes."""
-
-
-@dataclass(frozen=True)
-class Ask:
-    """What a submitted job says beyond a planned run.
-
-    Attributes:
-        command: program and arguments; empty for the program that ``TRAIN`` names with the flags of the plan.
-        torchrun: whether torchrun starts it, else it runs once on each node.
-        processes: of torchrun on a node; 0 for one a GPU.
-        checkpoints: folder; empty for one below the folder in which it is started.
-        folder: in which it is started; empty for that of ``sbatch``.
-        environment: variables.
-        least_nodes: with which it may go on; 0 when it may not shrink.
-        limit_s: of an attempt; None for the predicted time.
-        retries: after failures of its own.
-    """
-
-    command: tuple[str, ...] = ()
-    torchrun: bool = True
-    processes: int = 0
-    checkpoints: str = ""
-    folder: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    least_nodes: int = 0
-    limit_s: float | None = None
-    retries: int = RETRIES
 
 
 def job_files(here: Here) -> Iterator[File]:
