@@ -253,14 +253,19 @@ class Slurm:
         self._update(f"JobId={job}", "StartTime=now")
 
     def set_node_count(self, job: str, count: int) -> None:
-        """How many nodes a waiting job asks for; its tasks and processors follow, or it could never start."""
-        asked = "NumNodes:|,NumTasks:|,NumCPUs:|"
-        said = self.run("squeue", "--noheader", "--states=all", "-j", job, "-O", asked).split("|")
-        nodes, tasks, cpus = (int(re.match(r"\s*(\d*)", one)[1] or 0) for one in (*said, "", "", "")[:3])  # type: ignore[index]
-        words = [f"NumNodes={count}-{count}"]
-        if nodes:
-            words += [f"NumTasks={max(tasks * count // nodes, 1)}", f"NumCPUs={max(cpus * count // nodes, 1)}"]
-        self._update(f"JobId={job}", *words)
+        """How many nodes a waiting job asks for; its tasks and processors follow, or it could never start.
+
+        Raises:
+            WorldError: it does not wait: what is left of a job that is ending is not what it asks for.
+        """
+        asked = "State:|,NumNodes:|,NumTasks:|,NumCPUs:|"
+        said = self.run("squeue", "--noheader", "--states=all", "-j", job, "-O", asked)
+        state, *rest = (one.strip() for one in said.split("|")[:4])
+        if state != "PENDING" or not all(one.isdigit() and int(one) for one in rest):
+            raise self._failed(("squeue", "-j", job), f"job {job} is {plain_text(state)}, not PENDING", "try again")
+        nodes, tasks, cpus = map(int, rest)
+        words = (f"NumTasks={max(tasks * count // nodes, 1)}", f"NumCPUs={max(cpus * count // nodes, 1)}")
+        self._update(f"JobId={job}", f"NumNodes={count}-{count}", *words)
 
     def set_partition_nodes(self, partition: str, nodes: Sequence[str]) -> None:
         """The nodes of a partition."""
