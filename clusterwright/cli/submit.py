@@ -12,8 +12,7 @@ from clusterwright.cli.streams import emit, open_catalog, output_options, overla
 from clusterwright.errors import EXIT_INTERRUPTED, EXIT_NO, InputError
 
 if TYPE_CHECKING:
-    from clusterwright.operate import Site, Slurm
-    from clusterwright.operate.submit import Planned
+    from clusterwright.operate import Planned, Site, Slurm
 
 __all__ = ["command"]
 
@@ -46,8 +45,7 @@ def command(
     its own, 'retries' times. Exit code 1 when it cannot run, or with --wait when it did not complete.
     """
     from clusterwright.cluster import load
-    from clusterwright.operate import FINDINGS, Slurm, find_site
-    from clusterwright.operate.submit import plan_job, script_of, send
+    from clusterwright.operate import FINDINGS, Slurm, find_site, plan_job, script_of, send
     from clusterwright.spec import load_job
 
     catalog = open_catalog(overlays)
@@ -110,16 +108,16 @@ def _document(planned: Planned, site: Site) -> dict[str, Any]:
 
 
 def _jobset(planned: Planned) -> str:
-    from clusterwright.deploy.targets.kubernetes.training import submitted
+    from clusterwright.deploy import jobset
 
     site = planned.here.site.name
-    return submitted(planned.inventory, site, planned.workload, planned.tenant, planned.ask)
+    return jobset(planned.inventory, site, planned.workload, planned.tenant, planned.ask)
 
 
 def _followed(slurm: Slurm, key: str, log: str) -> list[dict[str, Any]]:
     from dataclasses import asdict
 
-    from clusterwright.operate.submit import follow
+    from clusterwright.operate import follow
 
     seen = []
     try:

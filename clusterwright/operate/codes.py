@@ -73,7 +73,7 @@ FINDINGS = codes(
         "SUBMIT-PATH",
         "error",
         "Unusable path",
-        "The folder of checkpoints lies on a file system that all nodes share; its path goes into a batch script as it is.",
+        "The folder of checkpoints lies on a file system that all nodes share; a batch script takes its path as it is.",
     ),
     Code(
         "SUBMIT-SHAPE",

@@ -14,6 +14,7 @@ from clusterwright.spec.deploy import KUBERNETES_VERSIONS, OPERATING_SYSTEMS, SL
 from clusterwright.spec.document import Spec, path_of
 from clusterwright.spec.fabric import Fabric
 from clusterwright.spec.facility import Limits, Site
+from clusterwright.spec.forms import did_you_mean
 from clusterwright.spec.job import Checkpoint, Gpus, Job, load_job, read_job
 from clusterwright.spec.load import load_spec, read_spec
 from clusterwright.spec.migrate import VERSION
@@ -51,6 +52,7 @@ __all__ = [
     "Tenant",
     "Train",
     "Workload",
+    "did_you_mean",
     "load_job",
     "load_spec",
     "path_of",

@@ -167,7 +167,7 @@ class Job(Written):
     retries: Annotated[int, Count(1000, "3", least=0)] = Field(
         3, description="Starts anew after a failure of its own; after a failure of the cluster it always does."
     )
-    folder: Annotated[str | None, Text("/home/me/code", 1000)] = Field(
+    folder: Annotated[str | None, Text("/shared/me/code", 1000)] = Field(
         None, description="Where it is started; `auto` is where you are."
     )
     environment: Annotated[dict[str, str], _Environment()] = Field(

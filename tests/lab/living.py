@@ -202,7 +202,7 @@ def recover(life: Life, run: Run, node: str, nodes: int | None = None) -> None:
     """
     restarts = run.seen().restarts
     life.slurm.down(node, "clusterwright: lost")
-    until(lambda: run.seen().state == "PENDING" or run.seen().restarts > restarts, "the job is requeued")
+    until(lambda: run.seen().state == "PENDING" and run.seen().restarts > restarts, "the job is requeued")
     if nodes is not None:
         life.slurm.set_node_count(run.key, nodes)
     start_again(life, run)

@@ -10,8 +10,7 @@ from typing import Any
 
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, Provenance
-from clusterwright.design import Estimated, estimate
-from clusterwright.design.launches import flags_of
+from clusterwright.design import Estimated, estimate, flags_of
 from clusterwright.domains import reliability, storage
 from clusterwright.errors import InputError
 from clusterwright.findings import Finding
@@ -92,7 +91,7 @@ def legal_gpus(run: Estimated, gpus: int) -> bool:
     """Whether the same plan runs on so many GPUs with fewer data-parallel ranks, at the same global batch."""
     plan = run.plan
     ranks, rest = divmod(gpus, plan["tp"] * plan["pp"] * plan["cp"])
-    return ranks > 0 and rest == 0 and plan["batch_sequences"] % (ranks * plan["micro_batch"]) == 0
+    return bool(ranks > 0 and rest == 0 and plan["batch_sequences"] % (ranks * plan["micro_batch"]) == 0)
 
 
 def work_out(job: Job, cluster: Cluster, catalog: Catalog, nodes: int) -> tuple[Worked, Estimated | None]:

@@ -10,17 +10,14 @@ from pathlib import Path
 
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster
-from clusterwright.deploy import expand
-from clusterwright.deploy.asked import Ask
-from clusterwright.deploy.inventory import Inventory, Tenant, Workload
-from clusterwright.deploy.targets.slurm.site import Here
+from clusterwright.deploy import Ask, Inventory, SlurmSite, Tenant, Workload, expand
 from clusterwright.design import Estimated
 from clusterwright.errors import InputError
 from clusterwright.findings import Finding
 from clusterwright.operate.codes import FINDINGS
 from clusterwright.operate.site import Site
 from clusterwright.operate.submit.laws import Worked, least_that_fit, legal_gpus, whole_nodes, work_out
-from clusterwright.spec import Job
+from clusterwright.spec import Job, did_you_mean
 
 __all__ = ["Planned", "plan_job"]
 
@@ -43,7 +40,7 @@ class Planned:
 
     job: Job
     inventory: Inventory
-    here: Here
+    here: SlurmSite
     tenant: Tenant
     workload: Workload
     ask: Ask
@@ -103,17 +100,15 @@ def plan_job(job: Job, site: Site, cluster: Cluster, catalog: Catalog, folder: P
     return Planned(job, inventory, here, tenant, workload, ask, found)
 
 
-def _here(inventory: Inventory, site: Site) -> Here:
+def _here(inventory: Inventory, site: Site) -> SlurmSite:
     """The site of the design that this Slurm runs: the only one, or that whose cluster slurm.conf names."""
-    heres = [Here(inventory, one) for one in inventory.sites]
+    heres = [SlurmSite(inventory, one) for one in inventory.sites]
     text = site.slurm_conf.read_text("utf-8", "replace") if site.slurm_conf and site.slurm_conf.is_file() else ""
     named = re.search(r"^ClusterName=(\S+)", text, re.MULTILINE)
     return next((one for one in heres if named and one.cluster == named[1]), heres[0])
 
 
-def _tenant(job: Job, here: Here) -> tuple[Tenant | None, list[Finding]]:
-    from clusterwright.spec.forms import did_you_mean
-
+def _tenant(job: Job, here: SlurmSite) -> tuple[Tenant | None, list[Finding]]:
     names = [tenant.title for tenant in here.tenants]
     if job.tenant is not None:
         for tenant in here.tenants:
@@ -147,7 +142,7 @@ def _paths(job: Job, site: Site, tenant: Tenant | None, folder: Path) -> tuple[t
     return (kept, job.folder or str(folder)), wrong
 
 
-def _shape(job: Job, here: Here) -> Iterator[Finding]:
+def _shape(job: Job, here: SlurmSite) -> Iterator[Finding]:
     """Several nodes are taken whole: a job goes at the pace of its slowest node."""
     each = here.node_gpus
     for gpus in sorted({job.gpus.least, job.gpus.most}):
@@ -157,7 +152,7 @@ def _shape(job: Job, here: Here) -> Iterator[Finding]:
             yield FINDINGS["SUBMIT-SHAPE"].at(job.place("gpus"), said, f"ask for {below:,} or {below + each:,}")
 
 
-def _capacity(job: Job, here: Here, tenant: Tenant) -> Iterator[Finding]:
+def _capacity(job: Job, here: SlurmSite, tenant: Tenant) -> Iterator[Finding]:
     gpus, each = job.gpus.most, here.node_gpus
     if gpus > here.gpus:
         said = f"{gpus:,} GPUs are more than the {here.gpus:,} of {here.cluster}; spares are kept for repairs"
@@ -180,7 +175,7 @@ def _memory(
     catalog: Catalog,
     run: Estimated | None,
     worked: Worked,
-    here: Here,
+    here: SlurmSite,
     tenant: Tenant,
 ) -> Iterator[Finding]:
     if worked.fits or run is None:
@@ -207,7 +202,7 @@ def _shrinking(job: Job, run: Estimated | None, worked: Worked, per_node: int) -
         yield FINDINGS["SUBMIT-SHRINK"].at(job.place("gpus"), said, hint)
 
 
-def _time(job: Job, here: Here, worked: Worked) -> Iterator[Finding]:
+def _time(job: Job, here: SlurmSite, worked: Worked) -> Iterator[Finding]:
     longest = here.max_time_min * 60
     wanted = worked.figures["time_to_train_s"] if job.time_limit_s is None else job.time_limit_s
     if wanted > longest:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clusterwright.deploy.targets.slurm.jobs import batch_script
-from clusterwright.deploy.targets.slurm.versions import Dialect
+from clusterwright.deploy import SlurmDialect, batch_script
 from clusterwright.errors import WorldError
 from clusterwright.operate.codes import FINDINGS
 from clusterwright.operate.slurm import Slurm
@@ -57,7 +56,7 @@ def release_of(slurm: Slurm, otherwise: str) -> str:
 def script_of(planned: Planned, slurm: Slurm) -> str:
     """The batch script."""
     release = release_of(slurm, planned.here.dialect.release)
-    return batch_script(planned.here, planned.workload, planned.tenant, planned.ask, Dialect(release))
+    return batch_script(planned.here, planned.workload, planned.tenant, planned.ask, SlurmDialect(release))
 
 
 def send(planned: Planned, script: str, slurm: Slurm) -> str:

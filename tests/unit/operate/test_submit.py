@@ -56,7 +56,7 @@ def saved(tmp_path_factory):
 def plan(saved, tmp_path):
     def planned(text: str, *sets: str) -> Planned:
         site = Site(tmp_path / "site.yaml", "small", tmp_path / "state", shared=Path("/shared"))
-        return plan_job(read_job(text, overrides=sets), site, load(saved), load_catalog(), Path("/home/me"))
+        return plan_job(read_job(text, overrides=sets), site, load(saved), load_catalog(), Path("/shared/me"))
 
     return planned
 
@@ -72,7 +72,7 @@ def codes(planned: Planned) -> list[str]:
 def test_a_gang_takes_whole_nodes_of_its_tenants_account(plan):
     script = script_of(plan(RUN))
     for line in ("--nodes=2", "--gpus-per-node=8", "--exclusive", "--account=research", "--qos=research-own",
-                 "--requeue", "--open-mode=append", "--time=0-01:00:00", "--chdir=/home/me",
+                 "--requeue", "--open-mode=append", "--time=0-01:00:00", "--chdir=/shared/me",
                  "--output=/shared/research/run/%x-%j.out", "--switches=1@01:00:00"):  # fmt: skip
         assert f"#SBATCH {line}\n" in script
     assert "--comment" not in script, "a plain number of GPUs may not shrink"
