@@ -138,13 +138,13 @@ class Log:
         if self.path is None:
             return
         self.waiting.append(json.dumps(entry) + "\n")
-        try:
-            with self.path.open("ab", buffering=0) as stream:
-                while self.waiting:
-                    self._one(stream, self.waiting[0].encode())
-                    self.waiting.popleft()
-        except OSError:
-            pass
+        self._flush(self.path)
+
+    def _flush(self, path: Path) -> None:
+        with contextlib.suppress(OSError), path.open("ab", buffering=0) as stream:
+            while self.waiting:
+                self._one(stream, self.waiting[0].encode())
+                self.waiting.popleft()
 
     @staticmethod
     def _one(stream: Any, line: bytes) -> None:
@@ -160,7 +160,9 @@ class Log:
             raise OSError("no room for the line")
 
     def close(self) -> None:
-        """Say what could not be written."""
+        """A last try; what could not be written is said."""
+        if self.path is not None and self.waiting:
+            self._flush(self.path)
         if self.waiting:
             say(f"{len(self.waiting)} lines of the loss log found no room on the disk")
 

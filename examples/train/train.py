@@ -28,6 +28,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 VOCABULARY, LENGTH = 64, 16
+_BETWEEN_TRIES_S = 2.0
 
 
 class Model(nn.Module):
@@ -104,6 +105,7 @@ def asked_for(words: list[str] | None = None) -> argparse.Namespace:
     made.add_argument("--checkpoint-s", type=float, default=float(have("CHECKPOINT_INTERVAL_S", "600")))
     made.add_argument("--checkpoint-steps", type=int, default=0, help="between two checkpoints; 0 for by time alone")
     made.add_argument("--keep", type=int, default=2, help="checkpoints that stay")
+    made.add_argument("--room-s", type=float, default=600.0, help="for which a full disk is waited for at the end")
     made.add_argument("--pause-s", type=float, default=0.0, help="after each step, to stand for a larger model")
     made.add_argument("--timeout-s", type=float, default=600.0, help="after which a silent peer is given up")
     return made.parse_args(words)
@@ -160,7 +162,8 @@ def train(
         dist.all_reduce(told)
         log.write({"step": step, "loss": told[2].item() / asked.global_batch, "time": time.time(), **about})
         if told[0] or told[1] or step == asked.steps:
-            kept.save(step, model, optimizer)
+            last = bool(told[1]) or step == asked.steps
+            save(kept, step, model, optimizer, asked.room_s if last else 0.0)
             written, written_at = step, time.monotonic()
         if told[1] and step < asked.steps:
             say(f"told to stop: ends at step {step}")
@@ -168,6 +171,18 @@ def train(
         if asked.pause_s:
             time.sleep(asked.pause_s)
     log.close()
+
+
+def save(
+    kept: Checkpoints, step: int, model: DistributedDataParallel, optimizer: torch.optim.Optimizer, patience_s: float
+) -> None:
+    """Write a checkpoint. One that may fail is tried once; without the last one the training would be lost."""
+    tries = int(patience_s / _BETWEEN_TRIES_S)
+    while not kept.save(step, model, optimizer) and patience_s:
+        if not tries:
+            raise SystemExit("the last checkpoint could not be written")
+        tries -= 1
+        time.sleep(_BETWEEN_TRIES_S)
 
 
 if __name__ == "__main__":
