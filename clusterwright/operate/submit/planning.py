@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -197,8 +198,10 @@ def _shrinking(job: Job, run: Estimated | None, worked: Worked, per_node: int) -
     if wrong and job.command is None:
         plan = ", ".join(f"{axis} {run.plan[axis]}" for axis in ("tp", "pp", "cp", "micro_batch"))
         said = f"with {', '.join(map(str, wrong))} GPUs the plan ({plan}) does not divide the global batch"
-        able = [gpus for gpus in sizes if gpus not in wrong]
-        hint = f"take a batch that {' and '.join(map(str, able[:4]))} divide too, or a range without them"
+        split = run.plan["tp"] * run.plan["pp"] * run.plan["cp"]
+        unit = math.lcm(*(max(gpus // split, 1) * run.plan["micro_batch"] for gpus in sizes))
+        batch = math.ceil(run.plan["batch_sequences"] / unit) * unit
+        hint = f"take 'global_batch: {batch} sequences', or gpus: {job.gpus.most}"
         yield FINDINGS["SUBMIT-SHRINK"].at(job.place("gpus"), said, hint)
 
 

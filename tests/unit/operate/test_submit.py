@@ -148,6 +148,8 @@ def test_a_range_in_which_the_batch_does_not_divide_is_refused(plan):
     planned = plan(TRAIN, "gpus={min: 16, max: 32}")  # 3 nodes: 24 GPUs do not divide 512 sequences
     assert codes(planned) == ["SUBMIT-SHRINK"]
     assert "24 GPUs" in planned.findings[0].message
+    assert "'global_batch: 576 sequences'" in planned.findings[0].hint  # 6 x lcm(8, 12, 16 ranks, 2 sequences each)
+    assert not plan(TRAIN, "gpus={min: 16, max: 32}", "train.global_batch=576 sequences").refused
 
 
 def test_an_unknown_tenant_and_an_unusable_path_are_said_together(plan):
