@@ -19,6 +19,8 @@ __all__ = ["ENDED", "Seen", "follow", "script_of", "send", "states"]
 
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL", "NODE_FAIL"}
 """States that a job does not leave; NODE_FAIL and PREEMPTED are left by a job that may be requeued."""
+_MINE = ("HOME", "USER", "LOGNAME", "SHELL", "PATH", "PYTHONPATH", "VIRTUAL_ENV")
+"""Variables that a job has from who submits it; all others it says itself."""
 _RELEASE = re.compile(r"slurm(?:-wlm)? (\d+\.\d+)")
 
 
@@ -60,7 +62,7 @@ def script_of(planned: Planned, slurm: Slurm) -> str:
 
 
 def send(planned: Planned, script: str, slurm: Slurm) -> str:
-    """Submit it; the number of the job. What it gets of the environment is what the job says, and who its user is.
+    """Submit it; the number of the job. It finds the programs that its user finds.
 
     Raises:
         WorldError: the folder of checkpoints cannot be made, or Slurm refuses.
@@ -71,7 +73,7 @@ def send(planned: Planned, script: str, slurm: Slurm) -> str:
     except OSError as error:
         said = f"cannot be made: {error.strerror}"
         raise WorldError(FINDINGS["SUBMIT-PATH"].at(str(kept), said, "checkpoint: {path: /shared/me/run}")) from None
-    mine = {name: os.environ[name] for name in ("HOME", "USER", "LOGNAME", "SHELL") if name in os.environ}
+    mine = {name: os.environ[name] for name in _MINE if name in os.environ}
     said = replace(slurm, extra=mine).run("sbatch", "--parsable", stdin=script)
     return said.strip().partition(";")[0]
 
