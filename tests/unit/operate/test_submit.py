@@ -179,7 +179,8 @@ def bash(tmp_path):
     programs = {
         "srun": 'if [[ " $* " == *" --overlap "* ]]; then exit "${PROBE:-0}"; fi\n'
         'printf "%s\\n" "$@" > "$TMP_OUT/srun"; echo "E=$E" >> "$TMP_OUT/srun"; exit "${CODE:-0}"',
-        "scontrol": 'echo "$*" >> "$TMP_OUT/scontrol"; [[ $2 == hostnames ]] && echo n1; exit 0',
+        "scontrol": 'echo "$*" >> "$TMP_OUT/scontrol"; [[ $2 == hostnames ]] && echo n1 && exit 0\n'
+        '[[ $(wc -l < "$TMP_OUT/scontrol") -gt ${DOWN:-0} ]]',
         "sinfo": 'echo -n "$BAD"',
         "sleep": "exit 0",
     }
@@ -246,6 +247,11 @@ def test_a_failure_with_a_lost_node_is_the_clusters_and_never_counted(own, bash,
     for _ in range(3):
         code, _, said = bash(script, CODE="9", **sign)
         assert (code, "requeue 7" in said) == (9, True)
+
+
+def test_a_controller_that_is_down_is_asked_again_until_the_job_is_requeued(own, bash):
+    code, _, said = bash(own(), CODE="9", PROBE="1", DOWN="6")
+    assert (code, said.count("requeue 7")) == (9, 5), "hostnames, node, and four refusals come before"
 
 
 def test_success_is_not_requeued(own, bash):
