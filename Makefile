@@ -12,7 +12,7 @@ RUN ?= runs/$(basename $(notdir $(SPEC)))
 PYTEST_ARGS ?= -n 2 --dist loadfile
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help setup demo test lint format bench bench-peers docs reference tools wheel lock clean
+.PHONY: help setup demo test test-lab lint format bench bench-peers docs reference tools wheel lock clean
 
 help:  ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +33,14 @@ demo: $(STAMP)  ## design the worked example and write its report
 	@status=0; $(BIN)/clusterwright design $(SPEC) --out $(RUN) || status=$$?; [ $$status -le 1 ] || exit $$status
 	@$(BIN)/clusterwright report $(RUN)
 
-test: $(STAMP)  ## all tests (PYTEST_ARGS="-k name" for some)
+test: $(STAMP)  ## all tests but those of the lab (PYTEST_ARGS="-k name" for some)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-lab: $(STAMP)  ## tests in a real Slurm on this machine, as root (make tools), with PyTorch where its CPU build can be had
+	$(BIN)/python tests/lab/install_torch.py $(TORCH)
+	$(BIN)/python -m pytest -m lab $(LAB_ARGS)
+TORCH := torch==2.13.0
+LAB_ARGS ?= --durations=10
 
 lint: $(STAMP)  ## style, types, import layers
 	$(BIN)/ruff check .
@@ -61,7 +67,7 @@ docs: $(STAMP)  ## the documentation as HTML in docs/_build/html
 	@echo docs/_build/html/index.html
 
 TOOLS := chromium prometheus prometheus-alertmanager slurm-wlm slurmctld slurmd slurmdbd slurm-client \
-  slurm-wlm-basic-plugins slurmrestd munge mariadb-server opensm ibsim-utils infiniband-diags libumad2sim0 \
+  slurm-wlm-basic-plugins slurmrestd munge mariadb-server faketime opensm ibsim-utils infiniband-diags libumad2sim0 \
   shellcheck fio lua5.3
 
 tools: $(STAMP)  ## real programs that judge what is rendered, and a browser (apt, PyPI)

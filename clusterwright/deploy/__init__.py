@@ -8,13 +8,18 @@ the files of one tool each; judges (``judges/``) drive the real programs.
 from __future__ import annotations
 
 from clusterwright.deploy.apply import apply_plan, recheck
+from clusterwright.deploy.asked import Ask
 from clusterwright.deploy.bundle import Check, Fact, File, Folder
 from clusterwright.deploy.codes import FINDINGS
 from clusterwright.deploy.expand import expand
-from clusterwright.deploy.inventory import Inventory
+from clusterwright.deploy.inventory import Inventory, Tenant, Workload
 from clusterwright.deploy.plan import Change, Plan, drift, make_plan, read_plan
 from clusterwright.deploy.render import VERSIONS, Bundle, render
 from clusterwright.deploy.targets import TARGETS
+from clusterwright.deploy.targets.kubernetes.training import submitted as jobset
+from clusterwright.deploy.targets.slurm.jobs import batch_script
+from clusterwright.deploy.targets.slurm.site import Here as SlurmSite
+from clusterwright.deploy.targets.slurm.versions import Dialect as SlurmDialect
 from clusterwright.deploy.verify import LEVELS, absent, document, verify
 
 __all__ = [
@@ -22,6 +27,7 @@ __all__ = [
     "LEVELS",
     "TARGETS",
     "VERSIONS",
+    "Ask",
     "Bundle",
     "Change",
     "Check",
@@ -30,11 +36,17 @@ __all__ = [
     "Folder",
     "Inventory",
     "Plan",
+    "SlurmDialect",
+    "SlurmSite",
+    "Tenant",
+    "Workload",
     "absent",
     "apply_plan",
+    "batch_script",
     "document",
     "drift",
     "expand",
+    "jobset",
     "make_plan",
     "read_plan",
     "recheck",

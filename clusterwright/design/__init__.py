@@ -10,6 +10,7 @@ from clusterwright.design.document import design_document, dump_document
 from clusterwright.design.estimate import Estimated, estimate
 from clusterwright.design.estimate_document import estimate_document
 from clusterwright.design.launch import FRAMEWORKS, Launch, known_arguments, launch
+from clusterwright.design.launches import flags_of
 from clusterwright.design.solve import design
 from clusterwright.design.whatif import WhatIf, what_if
 
@@ -27,6 +28,7 @@ __all__ = [
     "dump_document",
     "estimate",
     "estimate_document",
+    "flags_of",
     "known_arguments",
     "launch",
     "measured_step_s",

@@ -12,7 +12,7 @@ from clusterwright.design.estimate import Estimated
 from clusterwright.design.launch import launch
 from clusterwright.spec import Spec
 
-__all__ = ["launches"]
+__all__ = ["flags_of", "launches"]
 
 WRITTEN_FOR = ("megatron", "torchtitan")
 """Frameworks that batch scripts are written for, the usual one first."""
@@ -26,14 +26,17 @@ def launches(cluster: Cluster, winner: Candidate, spec: Spec, catalog: Catalog) 
         if not run.fits or not run.plans:
             found.append({})
             continue
-        flags = {name: launch(run, name) for name in WRITTEN_FOR}
-        found.append(
-            {
-                name: {"project": one.project, "arguments": _texts(one.arguments), "notes": one.notes}
-                for name, one in flags.items()
-            }
-        )
+        found.append(flags_of(run))
     return found
+
+
+def flags_of(run: Estimated) -> dict[str, Any]:
+    """Framework -> project, arguments and notes of a run whose plan fits."""
+    flags = {name: launch(run, name) for name in WRITTEN_FOR}
+    return {
+        name: {"project": one.project, "arguments": _texts(one.arguments), "notes": one.notes}
+        for name, one in flags.items()
+    }
 
 
 def _texts(arguments: Mapping[str, Any]) -> dict[str, str | bool]:

@@ -9,5 +9,22 @@ from clusterwright.operate.codes import FINDINGS
 from clusterwright.operate.prometheus import Prometheus
 from clusterwright.operate.site import Site, Watch, deployed_of, find_site, read_site
 from clusterwright.operate.slurm import Slurm
+from clusterwright.operate.submit import Planned, Seen, follow, plan_job, script_of, send, states
 
-__all__ = ["FINDINGS", "Prometheus", "Site", "Slurm", "Watch", "deployed_of", "find_site", "read_site"]
+__all__ = [
+    "FINDINGS",
+    "Planned",
+    "Prometheus",
+    "Seen",
+    "Site",
+    "Slurm",
+    "Watch",
+    "deployed_of",
+    "find_site",
+    "follow",
+    "plan_job",
+    "read_site",
+    "script_of",
+    "send",
+    "states",
+]

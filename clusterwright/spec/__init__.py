@@ -14,6 +14,8 @@ from clusterwright.spec.deploy import KUBERNETES_VERSIONS, OPERATING_SYSTEMS, SL
 from clusterwright.spec.document import Spec, path_of
 from clusterwright.spec.fabric import Fabric
 from clusterwright.spec.facility import Limits, Site
+from clusterwright.spec.forms import did_you_mean
+from clusterwright.spec.job import Checkpoint, Gpus, Job, load_job, read_job
 from clusterwright.spec.load import load_spec, read_spec
 from clusterwright.spec.migrate import VERSION
 from clusterwright.spec.reference import reference
@@ -32,11 +34,14 @@ __all__ = [
     "PRIORITIES",
     "SLURM_VERSIONS",
     "VERSION",
+    "Checkpoint",
     "Claim",
     "Compute",
     "Deploy",
     "Fabric",
     "Finance",
+    "Gpus",
+    "Job",
     "Limits",
     "Plan",
     "Reliability",
@@ -47,8 +52,11 @@ __all__ = [
     "Tenant",
     "Train",
     "Workload",
+    "did_you_mean",
+    "load_job",
     "load_spec",
     "path_of",
+    "read_job",
     "read_spec",
     "reference",
     "schema",

@@ -25,12 +25,12 @@ from clusterwright.spec.tenants import Tenant
 from clusterwright.spec.training import Workload
 from clusterwright.spec.words import Name, Part, Text
 
-__all__ = ["Spec", "path_of"]
+__all__ = ["Spec", "Version", "Written", "path_of"]
 
 Path = tuple[str | int, ...]
 
 
-class _Version(Count):
+class Version(Count):
     """A version of the grammar that can be read."""
 
     def schema(self, context: Context) -> dict[str, Any]:
@@ -43,10 +43,47 @@ class _Version(Count):
         return " or ".join(f"`{version}`" for version in supported())
 
 
-class Spec(Section):
+class Written(Section):
+    """A whole file that was read: it knows where each of its values stands."""
+
+    _document: Document = PrivateAttr(default_factory=lambda: Document("spec"))
+    _text: str = PrivateAttr("")
+
+    @property
+    def file(self) -> str:
+        """The file that it was read from."""
+        return self._document.file
+
+    @property
+    def text(self) -> str:
+        """Its text; with overrides of the command line it is written anew, with them in it."""
+        return self._text
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """It as plain data, as written, overrides included."""
+        value = self._document.value
+        return value if isinstance(value, dict) else {}
+
+    def place(self, path: str) -> Place:
+        """Where the value at ``path`` (``sites[0].power``) stands, or the nearest thing around it that exists."""
+        return self._document.place(path_of(path) if path else ())
+
+    def given(self, path: str) -> bool:
+        """Whether somebody wrote a value at ``path``, other than ``auto``."""
+        value: Any = self._document.value
+        for part in path_of(path):
+            inside = part in value if isinstance(value, dict) else isinstance(value, list) and part in range(len(value))
+            if not inside:
+                return False
+            value = value[part]
+        return not is_auto(value)
+
+
+class Spec(Written):
     """What is asked of a cluster."""
 
-    version: Annotated[int, _Version(1_000_000, "1")] = Field(description="Version of this grammar.")
+    version: Annotated[int, Version(1_000_000, "1")] = Field(description="Version of this grammar.")
     name: Annotated[str, Name("llm-70b")] = Field(description="Of the cluster, and of the folder of its design.")
     objective: Annotated[dict[str, float], Weights("objective", OBJECTIVES)] = Field(
         default_factory=lambda: {"cost": 1.0},
@@ -74,39 +111,6 @@ class Spec(Section):
     tenants: list[Tenant] = Field(default_factory=list, description="Who may use what; one tenant when left out.")
     deploy: Deploy = Field(default_factory=Deploy, description="Names, addresses and versions of the rendered files.")
     claims: list[Claim] = Field(default_factory=list, description="What a proposal says about it, judged by `audit`.")
-
-    _document: Document = PrivateAttr(default_factory=lambda: Document("spec"))
-    _text: str = PrivateAttr("")
-
-    @property
-    def file(self) -> str:
-        """The file that the spec was read from."""
-        return self._document.file
-
-    @property
-    def text(self) -> str:
-        """The text of the spec; with overrides of the command line it is written anew, with them in it."""
-        return self._text
-
-    @property
-    def tree(self) -> dict[str, Any]:
-        """The spec as plain data, as written, overrides included."""
-        value = self._document.value
-        return value if isinstance(value, dict) else {}
-
-    def place(self, path: str) -> Place:
-        """Where the value at ``path`` (``sites[0].power``) stands, or the nearest thing around it that exists."""
-        return self._document.place(path_of(path))
-
-    def given(self, path: str) -> bool:
-        """Whether somebody wrote a value at ``path``, other than ``auto``."""
-        value: Any = self._document.value
-        for part in path_of(path):
-            inside = part in value if isinstance(value, dict) else isinstance(value, list) and part in range(len(value))
-            if not inside:
-                return False
-            value = value[part]
-        return not is_auto(value)
 
     @property
     def offloads_freely(self) -> bool:

@@ -77,19 +77,19 @@ def walk(section: type[Section] = Spec, at: str = "") -> tuple[tuple[str, type[S
 
 
 @cache
-def _sections() -> dict[str, tuple[Key, ...]]:
-    return {at: keys for at, _, keys in walk()}
+def _sections(root: type[Section]) -> dict[str, tuple[Key, ...]]:
+    return {at: keys for at, _, keys in walk(root)}
 
 
-def section_at(path: tuple[str | int, ...]) -> tuple[Key, ...]:
+def section_at(path: tuple[str | int, ...], root: type[Section] = Spec) -> tuple[Key, ...]:
     """The keys that are allowed at a path of a document; nothing when it is no section."""
     written = "".join("[]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
-    return _sections().get(written, ())
+    return _sections(root).get(written, ())
 
 
-def where_known(key: str) -> list[str]:
+def where_known(key: str, root: type[Section] = Spec) -> list[str]:
     """The sections in which a key is known, by its written name or its name in Python."""
-    return [at for at, keys in _sections().items() if any(key in (k.name, k.attribute) for k in keys)]
+    return [at for at, keys in _sections(root).items() if any(key in (k.name, k.attribute) for k in keys)]
 
 
 def _key(at: str, attribute: str, field: FieldInfo, *, needed: bool) -> Key:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -19,18 +19,23 @@ from clusterwright.source import Document, Place, quote, read_bytes, read_yaml
 from clusterwright.spec.codes import FINDINGS, PROBLEM_CODES
 from clusterwright.spec.context import Context, context_of
 from clusterwright.spec.contradictions import contradictions
-from clusterwright.spec.document import Spec
+from clusterwright.spec.document import Spec, Written
 from clusterwright.spec.forms import Wrong, did_you_mean, printable, shown
 from clusterwright.spec.grammar import section_at, where_known
 from clusterwright.spec.migrate import VERSION, migrate, supported
 from clusterwright.spec.overrides import override, written_anew
+from clusterwright.spec.section import Section
 
-__all__ = ["MOST_FINDINGS", "load_spec", "read_spec"]
+__all__ = ["MOST_FINDINGS", "load_as", "load_spec", "read_as", "read_spec"]
 
 MOST_FINDINGS = 100
 """Findings that are shown; a file that is no spec at all could have thousands."""
 
 Keys = tuple[str | int, ...]
+
+
+_W = TypeVar("_W", bound=Written)
+_Contradict = Callable[[Any, Context], list[Finding]]
 
 
 def load_spec(path: Path | str, overrides: Sequence[str] = (), catalog: Catalog | None = None) -> Spec:
@@ -44,10 +49,38 @@ def load_spec(path: Path | str, overrides: Sequence[str] = (), catalog: Catalog 
     Raises:
         InputError: with everything that is wrong, each finding with its place.
     """
+    return load_as(Spec, path, overrides, catalog, contradictions, "spec")
+
+
+def read_spec(
+    text: str, file: str = "spec.yaml", overrides: Sequence[str] = (), catalog: Catalog | None = None
+) -> Spec:
+    """Read a spec from its text; ``file`` names it in findings. Otherwise as :func:`load_spec`."""
+    return read_as(Spec, text, file, overrides, catalog, contradictions, "spec")
+
+
+def load_as(
+    kind: type[_W],
+    path: Path | str,
+    overrides: Sequence[str],
+    catalog: Catalog | None,
+    contradict: _Contradict,
+    noun: str,
+) -> _W:
+    """Read a file of a kind; see :func:`load_spec`.
+
+    Args:
+        kind: whose keys it has.
+        path: of the file.
+        overrides: laid over it.
+        catalog: what names are looked up in.
+        contradict: what cannot both be meant in a file that was understood.
+        noun: what such a file is called.
+    """
     data = read_bytes(Path(path))
     if isinstance(data, bytes):
         try:
-            return read_spec(data.decode("utf-8-sig"), str(path), overrides, catalog)
+            return read_as(kind, data.decode("utf-8-sig"), str(path), overrides, catalog, contradict, noun)
         except UnicodeDecodeError:
             document = read_yaml(Path(path))
     else:
@@ -55,29 +88,37 @@ def load_spec(path: Path | str, overrides: Sequence[str] = (), catalog: Catalog 
     raise InputError(_in_order(_problems(document)))
 
 
-def read_spec(
-    text: str, file: str = "spec.yaml", overrides: Sequence[str] = (), catalog: Catalog | None = None
-) -> Spec:
-    """Read a spec from its text; ``file`` names it in findings. Otherwise as :func:`load_spec`."""
+def read_as(
+    kind: type[_W],
+    text: str,
+    file: str,
+    overrides: Sequence[str],
+    catalog: Catalog | None,
+    contradict: _Contradict,
+    noun: str,
+) -> _W:
+    """Read a text of a kind; see :func:`load_as`."""
     document = read_yaml(Path(file), text)
     document.file = file
     findings = _problems(document, text)
     if not isinstance(document.value, dict):
         if not findings:
-            said = f"a spec is a mapping of keys, not {shown(document.value)}"
-            findings = [FINDINGS["SPEC-TYPE"].at(document.place(()), said, "start from 'clusterwright init'")]
+            said = f"a {noun} is a mapping of keys, not {shown(document.value)}"
+            hint = "start from 'clusterwright init'" if kind is Spec else "docs/guides/running-a-job.md shows one"
+            findings = [FINDINGS["SPEC-TYPE"].at(document.place(()), said, hint)]
         raise InputError(_in_order(findings))
     findings += override(document, overrides)
     findings += _version(document)
     if not any(f.code in ("SPEC-VERSION", "SPEC-ALIASES") for f in findings):
         if _is_version(document.value.get("version")):
             document.value = migrate(document.value)
-        spec, more = _understand(document, Context(catalog) if catalog is not None else context_of(None))
+        context = Context(catalog) if catalog is not None else context_of(None)
+        made, more = _understand(kind, document, context, contradict)
         findings += more
-        if spec is not None and not findings:
-            spec._document = document
-            spec._text = written_anew(document.value, overrides) if overrides else text
-            return spec
+        if made is not None and not findings:
+            made._document = document
+            made._text = written_anew(document.value, overrides) if overrides else text
+            return made
     raise InputError(_in_order(findings))
 
 
@@ -126,27 +167,29 @@ def _version(document: Document) -> list[Finding]:
 # --- the grammar ---
 
 
-def _understand(document: Document, context: Context) -> tuple[Spec | None, list[Finding]]:
-    """The spec, if it can be understood at all, and what is wrong with it.
+def _understand(
+    kind: type[_W], document: Document, context: Context, contradict: _Contradict
+) -> tuple[_W | None, list[Finding]]:
+    """What is asked, if it can be understood at all, and what is wrong with it.
 
     Contradictions are looked for also when single values are wrong: those are left out, and the rest is read again.
     """
     tree, findings = document.value, []
     for attempt in range(5):
         try:
-            spec = Spec.model_validate(tree, context=context)
+            made = kind.model_validate(tree, context=context)
         except ValidationError as error:
             details = error.errors(include_url=False, include_input=False)
             if attempt == 0:
-                findings += [finding for detail in details for finding in _findings(detail, document)]
+                findings += [finding for detail in details for finding in _findings(detail, document, kind)]
             tree = copy.deepcopy(tree)
             for detail in details:
                 for at in _inner(detail):
                     _prune(tree, (*detail["loc"], *at), missing=detail["type"] == "missing")
         else:
-            spec._document = document
-            findings += contradictions(spec, context)
-            return spec, findings
+            made._document = document
+            findings += contradict(made, context)
+            return made, findings
     return None, findings
 
 
@@ -174,17 +217,17 @@ def _has(tree: Any, part: str | int) -> bool:
     return isinstance(tree, list) and isinstance(part, int) and part < len(tree)
 
 
-def _findings(detail: ErrorDetails, document: Document) -> list[Finding]:
+def _findings(detail: ErrorDetails, document: Document, root: type[Section]) -> list[Finding]:
     """The findings of one error of the validation."""
     kind, path = detail["type"], detail["loc"]
     if kind in FINDINGS:
         return [_said(wrong, path, document) for wrong in detail["ctx"]["wrongs"]]
     if kind == "extra_forbidden":
-        return [_unknown_key(path, document)]
+        return [_unknown_key(path, document, root)]
     if kind == "missing":
-        return [_missing(path, document)]
+        return [_missing(path, document, root)]
     if kind in ("list_type", "too_short", "model_type", "model_attributes_type"):
-        return [_wrong_type(kind, path, document)]
+        return [_wrong_type(kind, path, document, root)]
     raise TypeError(f"no finding for the error {kind} at {quote(path)}: {detail['msg']}")
 
 
@@ -195,13 +238,13 @@ def _said(wrong: Wrong, path: Keys, document: Document) -> Finding:
     return FINDINGS[wrong.code].at(place, wrong.message, wrong.hint)
 
 
-def _unknown_key(path: Keys, document: Document) -> Finding:
+def _unknown_key(path: Keys, document: Document, root: type[Section]) -> Finding:
     """An unknown key: a slip of one that is allowed here, or one that belongs elsewhere, or neither."""
     key = str(path[-1])
-    allowed = section_at(path[:-1])
+    allowed = section_at(path[:-1], root)
     names = [k.name for k in allowed]
     own = [k.name for k in allowed if k.attribute == key]
-    elsewhere = where_known(key)
+    elsewhere = where_known(key, root)
     hint = did_you_mean(own[0] if own else key, names)
     if elsewhere and not own:
         hint = f"'{key}' belongs under {' or '.join(at or 'the top level' for at in elsewhere)}"
@@ -210,8 +253,8 @@ def _unknown_key(path: Keys, document: Document) -> Finding:
     return FINDINGS["SPEC-UNKNOWN-KEY"].at(document.key_place(path), said, hint or f"known here: {', '.join(names)}")
 
 
-def _missing(path: Keys, document: Document) -> Finding:
-    keys = {k.name: k for k in section_at(path[:-1])}
+def _missing(path: Keys, document: Document, root: type[Section]) -> Finding:
+    keys = {k.name: k for k in section_at(path[:-1], root)}
     key = keys.get(str(path[-1]))
     at = quote(path[:-1])
     example = f"add '{path[-1]}: {key.form.example}'" if key is not None and key.form is not None else ""
@@ -223,7 +266,7 @@ def _missing(path: Keys, document: Document) -> Finding:
     return FINDINGS["SPEC-MISSING-KEY"].at(document.place(path), said, hint)
 
 
-def _wrong_type(kind: str, path: Keys, document: Document) -> Finding:
+def _wrong_type(kind: str, path: Keys, document: Document, root: type[Section]) -> Finding:
     """A section where a list belongs, and the like."""
     value: Any = document.value
     for part in path:
@@ -233,6 +276,6 @@ def _wrong_type(kind: str, path: Keys, document: Document) -> Finding:
     elif kind == "too_short":
         said, hint = f"{quote(path)} is an empty list", "name at least one, or leave it out"
     else:
-        names = ", ".join(k.name for k in section_at(path))
+        names = ", ".join(k.name for k in section_at(path, root))
         said, hint = f"{quote(path)} is a mapping of keys, not {shown(value)}", f"its keys: {names}"
     return FINDINGS["SPEC-TYPE"].at(document.place(path), said, hint)

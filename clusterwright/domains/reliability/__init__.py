@@ -8,11 +8,11 @@ from clusterwright.domains.reliability import checkpoints, rates, spares
 from clusterwright.domains.reliability.components import fill_failures
 from clusterwright.domains.reliability.findings import FINDINGS
 from clusterwright.domains.reliability.recovery import recovery_options, redundancy
-from clusterwright.domains.reliability.sizing import size, size_spares
+from clusterwright.domains.reliability.sizing import size, size_job, size_spares
 from clusterwright.domains.reliability.telling import bear, say
 from clusterwright.spec import Spec
 
-__all__ = ["FINDINGS", "LAWS", "apply", "size", "size_spares"]
+__all__ = ["FINDINGS", "LAWS", "apply", "size", "size_job", "size_spares"]
 
 LAWS = laws(
     rates.node_failure_rate,

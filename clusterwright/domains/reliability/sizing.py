@@ -9,7 +9,7 @@ from clusterwright.cluster import Frame, Provenance, from_spec
 from clusterwright.domains.reliability import checkpoints, rates, spares
 from clusterwright.spec import Spec
 
-__all__ = ["TIERS", "WORST", "size", "size_spares"]
+__all__ = ["TIERS", "WORST", "size", "size_job", "size_spares"]
 
 DEFAULT_AVAILABILITY = 0.99
 RATE, RATE_LOW, RATE_HIGH, WORST = "llama-3-405b", "rsc-2", "opt-175b", "rsc-jobs-1024"
@@ -134,7 +134,7 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
     runs = [f"training[{j}]" for j, workload in enumerate(spec.workloads) if workload.train is not None]
     for j, run in enumerate(runs):
         frame.derive(f"{run}.nodes", rates.job_nodes, gpus=f"{run}.gpus", server_gpus="server.gpus")
-        _size_job(frame, run, f"{run}.nodes", run)
+        size_job(frame, run, f"{run}.nodes", run)
         _size_run(frame, run)
         frame.derive(
             f"{run}.finish_s",
@@ -144,7 +144,7 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
             all_gpus="compute.gpus",
         )
     frame.derive("reliability.job_nodes", rates.largest_run, nodes=[f"{run}.nodes" for run in runs])
-    _size_job(frame, "reliability", "reliability.job_nodes", "storage")
+    size_job(frame, "reliability", "reliability.job_nodes", "storage")
     frame.derive(
         "reliability.expected_interruptions",
         rates.all_interruptions,
@@ -154,8 +154,15 @@ def size(frame: Frame, spec: Spec, catalog: Catalog) -> None:
     _size_availability(frame, spec, catalog)
 
 
-def _size_job(frame: Frame, own: str, nodes: str, checkpoint: str) -> None:
-    """MTTI, checkpoint interval and effective training time of a job on ``nodes``."""
+def size_job(frame: Frame, own: str, nodes: str, checkpoint: str) -> None:
+    """Derive MTTI, checkpoint interval and effective training time of a job.
+
+    Args:
+        frame: needs what :func:`size_spares` derived.
+        own: path below which the figures are put.
+        nodes: path of its nodes.
+        checkpoint: path below which ``checkpoint_write_s`` and ``restart_read_s`` stand.
+    """
     write, derive = f"{checkpoint}.checkpoint_write_s", frame.derive
     derive(f"{own}.mtti_s", rates.mtti, nodes=nodes, rate_per_s="reliability.failure_rate_per_s")
     save = {"checkpoint_s": write, "mtti_s": f"{own}.mtti_s"}

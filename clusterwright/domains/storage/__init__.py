@@ -6,11 +6,11 @@ from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, laws
 from clusterwright.domains.storage import demand, tiers
 from clusterwright.domains.storage.findings import FINDINGS
-from clusterwright.domains.storage.sizing import size
+from clusterwright.domains.storage.sizing import size, size_checkpoint
 from clusterwright.domains.storage.telling import fill_storage, options, say
 from clusterwright.spec import Spec
 
-__all__ = ["FINDINGS", "LAWS", "apply", "size"]
+__all__ = ["FINDINGS", "LAWS", "apply", "size", "size_checkpoint"]
 
 LAWS = laws(
     demand.largest,

@@ -10,7 +10,7 @@ from clusterwright.domains.storage import demand, tiers
 from clusterwright.domains.storage.systems import Wanted, pick
 from clusterwright.spec import Spec
 
-__all__ = ["BOUGHT", "size"]
+__all__ = ["BOUGHT", "size", "size_checkpoint"]
 
 BOUGHT = ("parallel", "object", "block")
 """Tiers that stand beside the nodes."""
@@ -242,19 +242,25 @@ def _totals(frame: Frame, sites: list[str]) -> None:
 def _checkpoint_times(frame: Frame, spec: Spec, sites: list[str]) -> None:
     """Time to write and to read the checkpoint of each run; the largest of them for the cluster."""
     runs = [f"training[{j}]" for j, workload in enumerate(spec.workloads) if workload.train is not None]
-    for way, figure in (("write", "checkpoint_write_s"), ("read", "restart_read_s")):
+    for way in _WAYS:
         frame.derive(
             f"storage.job_{way}_bytes_s",
             tiers.job_rate,
             sites_bytes_s=[f"{at}.parallel.{way}_bytes_s" for at in sites],
             drives_bytes_s=f"storage.nvme.{way}_bytes_s",
         )
-        for run in [*runs, "storage"]:
-            frame.derive(
-                f"{run}.{figure}",
-                tiers.transfer_time,
-                fixed_s="storage.fixed_s",
-                size_bytes=f"{run}.checkpoint_bytes",
-                rate_bytes_s=f"storage.job_{way}_bytes_s",
-                streaming="storage.streaming_fraction",
-            )
+    for run in [*runs, "storage"]:
+        size_checkpoint(frame, run)
+
+
+def size_checkpoint(frame: Frame, run: str) -> None:
+    """Derive ``checkpoint_write_s`` and ``restart_read_s`` below ``run`` from its ``checkpoint_bytes``."""
+    for way, figure in (("write", "checkpoint_write_s"), ("read", "restart_read_s")):
+        frame.derive(
+            f"{run}.{figure}",
+            tiers.transfer_time,
+            fixed_s="storage.fixed_s",
+            size_bytes=f"{run}.checkpoint_bytes",
+            rate_bytes_s=f"storage.job_{way}_bytes_s",
+            streaming="storage.streaming_fraction",
+        )

@@ -136,7 +136,8 @@ def test_the_batch_script_carries_the_plan(worked, render_of):
         "--qos=borrow",
     ):
         assert f"#SBATCH {line}\n" in script
-    assert "export TP=4 PP=4 CP=1 DP=64 EP=1" in script
+    assert "export TP=4 PP=4 CP=1 EP=1 MICRO_BATCH=" in script
+    assert "export DP=$((SLURM_JOB_NUM_NODES * 8 / (TP * PP * CP)))" in script, "128 nodes of 8 / 16 = 64"
     assert "#SBATCH --requeue\n" in script
     assert "#SBATCH --requeue=expedite" in text(render_of(worked, "slurm", slurm="25.11"), "batch/pretrain.sbatch")
 

@@ -5,16 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from clusterwright.deploy.asked import Ask
 from clusterwright.deploy.bundle import File
-from clusterwright.deploy.inventory import Group, Tenant, Workload
+from clusterwright.deploy.inventory import Group, Inventory, Tenant, Workload
 from clusterwright.deploy.targets.kubernetes import nvlink, storage
 from clusterwright.deploy.targets.kubernetes.foundation import PREFIX
 from clusterwright.deploy.targets.kubernetes.releases import FRAMEWORK_IMAGE
-from clusterwright.deploy.targets.kubernetes.room import GIB, Object, Room, kustomization, obj, per_gpu, short, written
+from clusterwright.deploy.targets.kubernetes.room import (
+    GIB,
+    Object,
+    Room,
+    kustomization,
+    obj,
+    per_gpu,
+    rooms,
+    short,
+    written,
+)
 from clusterwright.deploy.targets.kubernetes.tenants import ACCOUNT, QUEUE
+from clusterwright.deploy.text import as_yaml
 from clusterwright.domains.scheduling import PRIORITY_LABEL
 
-__all__ = ["API", "PLAN", "RDMA", "TITLE", "files", "shape"]
+__all__ = ["API", "PLAN", "RDMA", "TITLE", "files", "shape", "submitted"]
 
 API = "jobset.x-k8s.io/v1alpha2"
 TITLE = "workers"
@@ -36,13 +48,13 @@ def shape(workload: Workload, group: Group) -> tuple[int, int]:
     return workload.gpus // each, each
 
 
-def files(rooms: list[Room]) -> Iterator[File]:
+def files(built: list[Room]) -> Iterator[File]:
     """``training/`` of each site: a workload runs at the first site that has its GPUs."""
-    placed: dict[str, list[Workload]] = {room.site.name: [] for room in rooms}
-    for workload in rooms[0].inventory.workloads:
-        able = [room for room in rooms if room.gpus >= workload.gpus] or [max(rooms, key=lambda r: r.gpus)]
+    placed: dict[str, list[Workload]] = {room.site.name: [] for room in built}
+    for workload in built[0].inventory.workloads:
+        able = [room for room in built if room.gpus >= workload.gpus] or [max(built, key=lambda r: r.gpus)]
         placed[able[0].site.name].append(workload)
-    for room in rooms:
+    for room in built:
         listed = []
         for workload in placed[room.site.name]:
             owner = _owner(room)
@@ -53,18 +65,35 @@ def files(rooms: list[Room]) -> Iterator[File]:
         yield kustomization(f"{room.root}/training", listed)
 
 
+def submitted(inventory: Inventory, site: str, workload: Workload, owner: Tenant, ask: Ask) -> str:
+    """The JobSet of a job that somebody submits, as YAML.
+
+    Args:
+        inventory: of the cluster.
+        site: on which it runs.
+        workload: with its plan (empty for a program that has its own) and figures.
+        owner: the tenant that it runs for.
+        ask: what the job says beside.
+    """
+    room = next(one for one in rooms(inventory) if one.site.name == site)
+    note = f"Job {workload.name} of tenant {owner.name}, submitted by clusterwright"
+    return as_yaml(*_objects(room, workload, owner, ask), comment=note)
+
+
 def _owner(room: Room) -> Tenant:
     """The tenant that runs what the spec plans: the one that may use most GPUs, of equal ones that which owns most."""
     return max(room.inventory.tenants, key=lambda t: (room.limit(t), room.quota(t)))
 
 
-def _objects(room: Room, workload: Workload, owner: Tenant) -> list[Object]:
+def _objects(room: Room, workload: Workload, owner: Tenant, ask: Ask | None = None) -> list[Object]:
     pods, _ = shape(workload, room.computing[0])
     name = short(workload.name, _NAME)
     labels = {f"{_KUEUE}/queue-name": QUEUE, PRIORITY_LABEL: owner.priority}
-    plan = ",".join(f"{axis}={workload.plan[axis]}" for axis in ("tp", "pp", "dp", "cp", "ep"))
-    noted = {f"{room.domain}{PLAN}": plan, f"{room.domain}/model": workload.model}
-    spec = _spec(room, workload, owner, name)
+    noted = {}
+    if workload.plan:
+        plan = ",".join(f"{axis}={workload.plan[axis]}" for axis in ("tp", "pp", "dp", "cp", "ep"))
+        noted = {f"{room.domain}{PLAN}": plan, f"{room.domain}/model": workload.model}
+    spec = _spec(room, workload, owner, name, ask)
     made = [obj(API, "JobSet", name, owner.name, labels=labels, annotations=noted, spec=spec)]
     selector = {"matchLabels": {"jobset.sigs.k8s.io/jobset-name": name}}
     budget = {"minAvailable": pods, "selector": selector, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
@@ -72,7 +101,7 @@ def _objects(room: Room, workload: Workload, owner: Tenant) -> list[Object]:
     return [nvlink.domain(name, owner.name), *made] if nvlink.rack_scale(room) else made
 
 
-def _spec(room: Room, workload: Workload, owner: Tenant, name: str) -> Object:
+def _spec(room: Room, workload: Workload, owner: Tenant, name: str, ask: Ask | None) -> Object:
     pods, _ = shape(workload, room.computing[0])
     disrupted = {"type": "DisruptionTarget", "status": "True"}
     job = {
@@ -81,11 +110,16 @@ def _spec(room: Room, workload: Workload, owner: Tenant, name: str) -> Object:
         "completionMode": "Indexed",
         "backoffLimit": 0,
         "podFailurePolicy": {"rules": [{"action": "FailJob", "onPodConditions": [disrupted]}]},
-        "template": {"metadata": {"annotations": _topology(room, pods)}, "spec": _pod(room, workload, owner, name)},
+        "template": {
+            "metadata": {"annotations": _topology(room, pods)},
+            "spec": _pod(room, workload, owner, name, ask),
+        },
     }
+    if ask is not None and ask.limit_s is not None:
+        job["activeDeadlineSeconds"] = math.ceil(ask.limit_s)
     return {
         "failurePolicy": {
-            "maxRestarts": _restarts(workload),
+            "maxRestarts": _restarts(workload) if ask is None else ask.retries,
             "restartStrategy": "BlockingRecreate",
             "rules": [
                 {
@@ -124,7 +158,7 @@ def _topology(room: Room, pods: int) -> dict[str, str]:
     return made
 
 
-def _pod(room: Room, workload: Workload, owner: Tenant, name: str) -> Object:
+def _pod(room: Room, workload: Workload, owner: Tenant, name: str, ask: Ask | None) -> Object:
     group = room.computing[0]
     _, gpus = shape(workload, group)
     cpu, memory = per_gpu(group)
@@ -144,9 +178,8 @@ def _pod(room: Room, workload: Workload, owner: Tenant, name: str) -> Object:
     container = {
         "name": "trainer",
         "image": f"{room.inventory.settings.registry}/{FRAMEWORK_IMAGE}",
-        "command": ["torchrun"],
-        "args": _arguments(room, workload, name),
-        "env": _environment(room),
+        **_program(room, workload, name, ask),
+        "env": _environment(room) + _exported(workload, ask),
         "ports": [{"name": "rendezvous", "containerPort": RENDEZVOUS_PORT}],
         "resources": {"requests": resources, "limits": resources},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
@@ -190,6 +223,26 @@ def _grace(workload: Workload) -> int:
     return max(60, math.ceil(2 * workload.figures.get("checkpoint_write_s", 0.0)))
 
 
+def _program(room: Room, workload: Workload, name: str, ask: Ask | None) -> Object:
+    """Command and arguments; in those of a job ``$(`` is written ``$$(``, or the kubelet would fill it in."""
+    if ask is None or not ask.command:
+        return {"command": ["torchrun"], "args": _arguments(room, workload, name)}
+    words = [word.replace("$(", "$$(") for word in ask.command]
+    if not ask.torchrun:
+        return {"command": words}
+    pods, gpus = shape(workload, room.computing[0])
+    return {"command": ["torchrun"], "args": [*_rendezvous(pods, ask.processes or gpus, name), *words]}
+
+
+def _exported(workload: Workload, ask: Ask | None) -> list[Object]:
+    """What the batch script of Slurm exports, too."""
+    if ask is None:
+        return []
+    made = {"CHECKPOINTS": ask.checkpoints, **ask.environment}
+    made["CHECKPOINT_INTERVAL_S"] = str(max(1, round(workload.figures["checkpoint_interval_s"])))
+    return [{"name": key, "value": value.replace("$(", "$$(")} for key, value in made.items()]
+
+
 def _environment(room: Room) -> list[Object]:
     made: list[Object] = [
         {"name": "NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": _RANK}}},
@@ -204,6 +257,16 @@ def _environment(room: Room) -> list[Object]:
     return made
 
 
+def _rendezvous(pods: int, processes: int, name: str) -> list[str]:
+    return [
+        f"--nnodes={pods}",
+        f"--nproc-per-node={processes}",
+        "--node-rank=$(NODE_RANK)",
+        f"--master-addr={name}-{TITLE}-0-0.{name}",
+        f"--master-port={RENDEZVOUS_PORT}",
+    ]
+
+
 def _arguments(room: Room, workload: Workload, name: str) -> list[str]:
     """Of torchrun, then of the framework: the chosen plan and the interval between checkpoints, in steps."""
     pods, gpus = shape(workload, room.computing[0])
@@ -212,11 +275,7 @@ def _arguments(room: Room, workload: Workload, name: str) -> list[str]:
     interval = max(1, round(figures.get("checkpoint_interval_s", 0.0) / step)) if step else 1
     folder = f"/workspace/checkpoints/{name}"
     made = [
-        f"--nnodes={pods}",
-        f"--nproc-per-node={gpus}",
-        "--node-rank=$(NODE_RANK)",
-        f"--master-addr={name}-{TITLE}-0-0.{name}",
-        f"--master-port={RENDEZVOUS_PORT}",
+        *_rendezvous(pods, gpus, name),
         "pretrain_gpt.py",
         f"--tensor-model-parallel-size={plan['tp']}",
         f"--pipeline-model-parallel-size={plan['pp']}",
