@@ -257,8 +257,8 @@ class JobTable:
         return np.where(self.end_us >= 0, self.end_us, until_us)
 
     def ready_us(self) -> Ints:
-        """When a row began to wait: when it could have started, else when it was submitted."""
-        return np.where(self.eligible_us >= 0, self.eligible_us, self.submit_us)
+        """When a row began to wait: when it was submitted and could have started."""
+        return np.maximum(self.eligible_us, self.submit_us)
 
     def wait_us(self) -> Ints:
         """Wait of each row until its start, 0 where the clock went backwards; -1 where it has not started."""

@@ -195,9 +195,7 @@ class _Reading:
             if len(row) == wanted:
                 yield number, row
             elif line:
-                said = (
-                    f"{len(row)} fields instead of {wanted}: a line break in a name, or a line cut off"
-                )
+                said = f"{len(row)} fields instead of {wanted}: a line break in a name, or a line cut off"
                 self._aside(number, said)
 
     def _aside(self, number: int, said: str) -> None:
