@@ -85,9 +85,9 @@ def read_csv(lines: Iterable[str], place: str = "csv") -> History:
         raise InputError(FINDINGS["TRACE-NOT-READABLE"].at(place, "has no column job_id", f"columns: {names}"))
     strange = [name for name in header if name not in _BY_NAME or header.count(name) > 1]
     if strange:
-        said = [FINDINGS["TRACE-COLUMN"].at(place, f"column '{name[:40]}' is no column, or stands twice", f"columns: {names}")
-                for name in dict.fromkeys(strange)]  # fmt: skip
-        raise InputError(said)
+        said = "is no column of a history, or stands twice"
+        wrong = [f"column '{name[:40]}' {said}" for name in dict.fromkeys(strange)]
+        raise InputError([FINDINGS["TRACE-COLUMN"].at(place, one, f"columns: {names}") for one in wrong])
     tables, found, count = list[JobTable](), list[Finding](), 0
     while rows := list(islice(_numbered(reader), _CHUNK)):
         count += len(rows)
