@@ -10,7 +10,6 @@ import click
 from clusterwright.cli.streams import (
     emit,
     open_catalog,
-    open_spec,
     output_options,
     overlay_option,
     print_table,
@@ -18,8 +17,6 @@ from clusterwright.cli.streams import (
 )
 
 if TYPE_CHECKING:
-    from clusterwright.catalog import Catalog
-    from clusterwright.cluster import Cluster
     from clusterwright.deploy import Bundle
 
 __all__ = ["command"]
@@ -64,10 +61,11 @@ def command(
     DESIGN is a run folder, a cluster.json, or a spec, which is designed first. A bundle that somebody edited is never
     overwritten. 'verify' judges the bundle by the tools that will read it; 'plan' and 'apply' bring it to a cluster.
     """
+    from clusterwright.cli.designs import designed
     from clusterwright.deploy import render
 
     catalog = open_catalog(overlays)
-    cluster = _design(design, sets, catalog)
+    cluster = designed(design, sets, catalog)
     bundle = render(cluster, catalog, targets, _pairs(releases))
     folder = out or Path("bundles") / bundle.inventory.name
     bundle.write(folder)
@@ -75,19 +73,6 @@ def command(
     emit(document, output, document["targets"], lambda: _show(document))
     if output == "table":
         click.echo(f"\nWritten to {folder}. Next: clusterwright verify {folder}", err=True)
-
-
-def _design(path: Path, sets: tuple[str, ...], catalog: Catalog) -> Cluster:
-    """The design of a run folder, or of a spec that is designed now."""
-    from clusterwright.cluster import load
-
-    if path.is_dir() or path.suffix == ".json":
-        if sets:
-            raise click.UsageError("--set changes a spec; DESIGN is a design that is made already")
-        return load(path)
-    from clusterwright.design import design
-
-    return design(open_spec(path, sets, catalog), catalog)
 
 
 def _pairs(releases: tuple[str, ...]) -> dict[str, str]:

@@ -34,6 +34,7 @@ STAGES = {
     "ask": "Say what is wanted",
     "design": "Design and judge",
     "deploy": "Deploy",
+    "operate": "Run, watch, account",
     "look": "Look closer",
 }
 """Headings of ``--help`` in order."""
@@ -54,6 +55,7 @@ VERBS = {
         Verb("verify", "deploy", "judge a bundle by the tools that will read it"),
         Verb("plan", "deploy", "show what deploying a bundle would change"),
         Verb("apply", "deploy", "carry out a saved plan, after asking"),
+        Verb("lab", "operate", "run the rendered cluster as a real Slurm on this machine"),
         Verb("report", "look", "write a design as one HTML file, Markdown and JSON"),
         Verb("validate", "look", "hold the laws against published truth"),
         Verb("calibrate", "look", "fit the step-time law to published runs or to your own"),

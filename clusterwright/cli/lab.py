@@ -1,0 +1,127 @@
+"""``clusterwright lab``: the rendered cluster as a real Slurm on this machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clusterwright.cli.streams import emit, open_catalog, output_options, overlay_option, print_table, say, set_option
+
+if TYPE_CHECKING:
+    from clusterwright.lab import Lab
+
+__all__ = ["command"]
+
+SCHEMA = "clusterwright/lab/1"
+_name = click.option("--name", metavar="NAME", help="Which lab; the only one that is up when left out.")
+
+
+@click.group()
+def command() -> None:
+    """Run the rendered cluster as a real Slurm on this machine, without a GPU.
+
+    'lab up' starts slurmctld, slurmdbd with MariaDB, a slurmd for each node with fake GPUs, exporters, Prometheus and
+    Alertmanager from the files that 'render' writes. Everything listens on 127.0.0.1. Needs root and the programs of
+    'make tools'. 'lab down' leaves nothing behind.
+    """
+
+
+@command.command()
+@click.argument("design", metavar="DESIGN", type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", help="Of the lab; the design's name when left out.")
+@click.option("--at", "site", metavar="SITE", help="Which site of a design that has several.")
+@click.option("--clock", "rate", type=click.FloatRange(1, 100), default=1.0, help="Seconds of Slurm in a true second.")
+@click.option("--no-monitoring", is_flag=True, help="Slurm alone, without exporters, Prometheus and Alertmanager.")
+@click.option("--keep", is_flag=True, help="Leave a lab that does not start as it is, to look at its logs.")
+@output_options("table", "json", "yaml")
+@set_option
+@overlay_option
+def up(
+    design: Path,
+    name: str | None,
+    site: str | None,
+    rate: float,
+    no_monitoring: bool,
+    keep: bool,
+    output: str,
+    sets: tuple[str, ...],
+    overlays: tuple[Path, ...],
+) -> None:
+    """Start a lab of DESIGN: a run folder, a cluster.json, or a spec, which is designed first."""
+    from clusterwright.cli.designs import designed
+    from clusterwright.lab import up as start
+
+    catalog = open_catalog(overlays)
+    cluster = designed(design, sets, catalog)
+    started = start(
+        cluster,
+        catalog,
+        name=name,
+        site=site,
+        rate=rate,
+        watched=not no_monitoring,
+        keep=keep,
+        said=_progress,
+    )
+    _progress("")
+    say(started.findings)
+    document = {
+        **_document(started.lab),
+        "ready_s": round(started.ready_s, 2),
+        "steps_s": {key: round(value, 2) for key, value in started.steps.items()},
+    }
+    emit(document, output, (), lambda: _show(document))
+
+
+@command.command()
+@_name
+@output_options("table", "json", "yaml")
+def status(name: str | None, output: str) -> None:
+    """Say what a lab is made of, what runs and what is broken."""
+    from clusterwright.lab import find
+
+    document = _document(find(name))
+    emit(document, output, (), lambda: _show(document))
+
+
+@command.command()
+@_name
+@output_options("table", "json", "yaml")
+def down(name: str | None, output: str) -> None:
+    """End a lab: no process, mount, port or file of it stays. Works after a crash, too."""
+    from clusterwright.lab import down as end
+    from clusterwright.lab import find_any
+
+    lab = find_any(name)
+    ended = end(lab)
+    emit({"schema": SCHEMA, "name": lab.name, "ended_processes": ended}, output, (), lambda: _ended(lab.name, ended))
+
+
+def _ended(name: str, processes: int) -> None:
+    click.echo(f"{name}: {processes} processes ended, nothing is left")
+
+
+def _progress(what: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{what and f'starting: {what}'}", err=True, nl=False)
+
+
+def _document(lab: Lab) -> dict[str, Any]:
+    from clusterwright.lab import state_of
+
+    return {"schema": SCHEMA, **state_of(lab)}
+
+
+def _show(document: dict[str, Any]) -> None:
+    ready = f", ready in {document['ready_s']:.1f} s" if "ready_s" in document else ""
+    click.echo(
+        f"{document['name']}: {document['nodes']} nodes, {document['gpus']} GPUs{ready}; Slurm {document['slurm']}"
+    )
+    print_table([{"nodes": count, "state": state} for state, count in document["states"].items()])
+    print_table([{"daemon": key, "processes": value} for key, value in document["daemons"].items()])
+    if document["faults"]:
+        print_table(document["faults"])
+    click.echo(f"export SLURM_CONF={document['slurm_conf']}", err=True)

@@ -1,0 +1,115 @@
+"""A client of Prometheus: queries and alerts."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from clusterwright.errors import WorldError
+from clusterwright.operate.codes import FINDINGS
+
+__all__ = ["Alert", "Prometheus", "Sample"]
+
+
+class Sample(NamedTuple):
+    """One series of an answer, at one moment."""
+
+    labels: Mapping[str, str]
+    value: float
+    at_s: float
+
+
+class Alert(NamedTuple):
+    """An alert that is pending or fires.
+
+    Attributes:
+        name: of the rule.
+        labels: node, gpu, xid, severity ...
+        firing: whether it has lasted as long as its rule says.
+        since_s: when its condition began, seconds since the epoch.
+        summary: in words.
+    """
+
+    name: str
+    labels: Mapping[str, str]
+    firing: bool
+    since_s: float
+    summary: str
+
+
+@dataclass(frozen=True)
+class Prometheus:
+    """One server.
+
+    Attributes:
+        url: such as ``http://127.0.0.1:9090``.
+        token_file: holds a bearer token; None without.
+        seconds: after which it is given up.
+    """
+
+    url: str
+    token_file: Path | None = None
+    seconds: float = 5.0
+
+    def query(self, text: str) -> list[Sample]:
+        """The value of a PromQL expression now; a scalar is one sample without labels.
+
+        Raises:
+            WorldError: it does not answer, or refuses the query.
+        """
+        data = self._get("query", {"query": text})
+        if data.get("resultType") == "scalar":
+            return [Sample({}, float(data["result"][1]), float(data["result"][0]))]
+        return [Sample(one["metric"], float(one["value"][1]), float(one["value"][0])) for one in data["result"]]
+
+    def alerts(self) -> list[Alert]:
+        """Every alert that is pending or fires.
+
+        Raises:
+            WorldError: it does not answer.
+        """
+        return [_alert(one) for one in self._get("alerts", {})["alerts"]]
+
+    def _get(self, what: str, query: Mapping[str, str]) -> Any:
+        address = f"{self.url.rstrip('/')}/api/v1/{what}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
+        asked = urllib.request.Request(address)  # noqa: S310  # the address is the site's own, http or https
+        if self.token_file is not None:
+            asked.add_header("Authorization", f"Bearer {self.token_file.read_text('utf-8').strip()}")
+        try:
+            with urllib.request.urlopen(asked, timeout=self.seconds) as answer:  # noqa: S310
+                found = json.load(answer)
+            if found["status"] != "success":
+                raise ValueError(str(found.get("error", "no success")))
+            return found["data"]
+        except urllib.error.HTTPError as error:
+            said = f"HTTP {error.code}: {error.read(300).decode('utf-8', 'replace')}"
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            said = str(getattr(error, "reason", None) or error)
+        raise WorldError(FINDINGS["OPERATE-PROMETHEUS"].at(self.url, said[:300], "is the server up?"))
+
+
+def _alert(one: Mapping[str, Any]) -> Alert:
+    labels = {str(key): str(value) for key, value in one.get("labels", {}).items()}
+    return Alert(
+        labels.pop("alertname", ""),
+        labels,
+        one.get("state") == "firing",
+        _when(str(one.get("activeAt", ""))),
+        str(one.get("annotations", {}).get("summary", "")),
+    )
+
+
+def _when(text: str) -> float:
+    """Seconds since the epoch of RFC 3339 with nanoseconds; 0 when it cannot be read."""
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
