@@ -14,7 +14,7 @@ from clusterwright.traces.metric import Direction, Level, Metric, filled, number
 from clusterwright.traces.metrics import METRICS, PRODUCT, metric
 from clusterwright.traces.occupancy import held_us
 from clusterwright.traces.sacct import ENVIRONMENT, FIELDS, History, read_sacct, sacct_file, words
-from clusterwright.traces.table_csv import csv_file, csv_lines, read_csv
+from clusterwright.traces.table_csv import csv_file, csv_lines, history_file, read_csv
 from clusterwright.traces.work import PerJob, kept_us, per_job
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "definition",
     "filled",
     "held_us",
+    "history_file",
     "hosts",
     "judged",
     "kept_us",

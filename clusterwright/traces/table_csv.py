@@ -16,9 +16,9 @@ from clusterwright.findings import Finding
 from clusterwright.traces.checking import checked
 from clusterwright.traces.codes import FINDINGS
 from clusterwright.traces.jobs import COLUMNS, STATES, Column, JobTable, Words
-from clusterwright.traces.sacct import History
+from clusterwright.traces.sacct import History, sacct_file
 
-__all__ = ["csv_file", "csv_lines", "read_csv"]
+__all__ = ["csv_file", "csv_lines", "history_file", "read_csv"]
 
 _CHUNK = 100_000
 _BY_NAME = {column.name: column for column in COLUMNS}
@@ -70,6 +70,21 @@ def csv_file(path: Path) -> History:
     except OSError as error:
         said = f"cannot be read: {error.strerror or error}"
         raise InputError(FINDINGS["TRACE-NOT-READABLE"].at(str(path), said)) from None
+
+
+def history_file(path: Path) -> History:
+    """The history in a file of :func:`csv_lines` or of ``sacct -P``, whichever its first line says.
+
+    Raises:
+        InputError: it is not there, or is neither.
+    """
+    try:
+        with path.open("rb") as stream:
+            first = stream.readline(100_000).decode("utf-8", "replace")
+    except OSError as error:
+        said = f"cannot be read: {error.strerror or error}"
+        raise InputError(FINDINGS["TRACE-NOT-READABLE"].at(str(path), said)) from None
+    return csv_file(path) if "job_id" in first.strip().split(",") else sacct_file(path)
 
 
 def read_csv(lines: Iterable[str], place: str = "csv") -> History:
