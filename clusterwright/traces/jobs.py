@@ -293,12 +293,12 @@ def _column(column: Column, given: Any, count: int) -> Any:
 def _states(given: Any, count: int) -> NDArray[np.int8]:
     if given is None:
         return np.full(count, STATES.index("COMPLETED"), dtype=np.int8)
-    values = list(given) if not isinstance(given, np.ndarray) else given
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+    values = np.asarray(given)
+    if values.dtype.kind in "iu":
         if len(values) and not (values.min() >= 0 and values.max() < len(STATES)):
             raise ValueError("a number of a state is out of range")
         return values.astype(np.int8)
-    return np.array([STATES.index(str(value)) for value in values], dtype=np.int8)
+    return np.array([STATES.index(str(value)) for value in values.tolist()], dtype=np.int8)
 
 
 def _joined(columns: Sequence[Words]) -> Words:

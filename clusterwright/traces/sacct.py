@@ -239,7 +239,7 @@ class _Reading:
         eligible = np.array(read("Eligible", self._time), dtype=np.int64)
         derived = np.where((eligible < 0) & (start >= 0) & (planned >= 0), start - planned, eligible)
         return JobTable.of(
-            read("JobIDRaw", int),
+            read("JobIDRaw", _number),
             **{name: [getattr(one, name) for one in ids] for name in ("array_job", "array_task", "tasks", "het_job")},
             name=read("JobName", str),
             user=read("User", str),
@@ -269,8 +269,8 @@ class _Reading:
         return np.array(read(name, _elapsed), dtype=np.int64)
 
     def _time(self, text: str) -> int:
-        if text.isdigit():
-            return int(text) * SECOND_US
+        if text.isascii() and text.isdigit():
+            return _number(text) * SECOND_US
         if text in ("", "Unknown", "None", "N/A"):
             return UNKNOWN
         moment = datetime.fromisoformat(text)
@@ -347,7 +347,14 @@ def _exit(text: str) -> tuple[int, int]:
 
 
 def _count(text: str) -> int:
-    return int(text or "0")
+    return _number(text or "0")
+
+
+def _number(text: str) -> int:
+    """Digits and nothing else: ``int`` would take ``1_0``, too."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise ValueError(text)
+    return int(text)
 
 
 def _word(text: str) -> str:

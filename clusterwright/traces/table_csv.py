@@ -29,12 +29,12 @@ def csv_lines(table: JobTable) -> Iterator[str]:
     """The lines of the file, each with its line feed. Unknown is -1 or empty; equal tables give equal text."""
     yield ",".join(column.name for column in COLUMNS) + "\n"
     out = _Line()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\r\n")  # so that both are quoted inside a text
     for start in range(0, len(table), _CHUNK):
         part = table.take(np.arange(start, min(start + _CHUNK, len(table))))
         for row in zip(*(_texts(part, column) for column in COLUMNS), strict=True):
             writer.writerow(row)
-            yield out.text
+            yield out.text.removesuffix("\r\n") + "\n"
 
 
 class _Line:
