@@ -7,7 +7,6 @@ is stated. Amounts are whole cents, divided by largest remainder, so that rows a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -362,4 +361,9 @@ def _teams(
             grams_here,
         )
         made.append(team)
-    return tuple(one for one in made if one.name not in (IDLE, OVERHEAD) or one.cost_cents or math.ceil(one.gpu_hours))
+    return tuple(one for one in made if one.name not in (IDLE, OVERHEAD) or _says(one))
+
+
+def _says(team: Team) -> bool:
+    """Whether a row that is no team's has anything in it."""
+    return bool(team.gpu_hours or team.carbon_g or any(part.cents for part in team.parts.values()))
