@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clusterwright.cli.streams import emit, open_catalog, output_options, overlay_option, print_table, say, set_option
+from clusterwright.errors import EXIT_NO
 
 if TYPE_CHECKING:
-    from clusterwright.lab import Lab
+    from clusterwright.lab import Fault, Lab
 
 __all__ = ["command"]
 
@@ -98,6 +99,63 @@ def down(name: str | None, output: str) -> None:
     lab = find_any(name)
     ended = end(lab)
     emit({"schema": SCHEMA, "name": lab.name, "ended_processes": ended}, output, (), lambda: _ended(lab.name, ended))
+
+
+@command.command()
+@click.argument("kind", metavar="KIND")
+@click.argument("places", metavar="[NODE|RACK]...", nargs=-1)
+@click.option("--gpu", type=int, default=0, help="Number of the GPU, for xid and gpu-lost.")
+@click.option("--xid", type=int, default=79, help="Code, for xid; 79 when left out.")
+@click.option("--factor", type=float, default=0.3, help="Part of the time that a slow node works.")
+@_name
+@output_options("table", "json", "yaml", "csv")
+def inject(
+    kind: str, places: tuple[str, ...], gpu: int, xid: int, factor: float, name: str | None, output: str
+) -> None:
+    """Break something: xid, gpu-lost, node-dead, node-hung, link-down, node-slow, fs-full, rack-power.
+
+    The fault shows in the metrics and does to processes what the real one does; 'lab mend' repairs it.
+    """
+    from clusterwright.lab import find
+    from clusterwright.lab import inject as hurt
+
+    _faults(hurt(find(name), kind, places, gpu=gpu, xid=xid, factor=factor), output)
+
+
+@command.command()
+@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@_name
+@output_options("table", "json", "yaml", "csv")
+def mend(nodes: tuple[str, ...], name: str | None, output: str) -> None:
+    """Repair nodes, or all and the shared file system when none is named. A dead node boots again.
+
+    What Slurm holds of the node is left alone: whoever drained it gives it back.
+    """
+    from clusterwright.lab import find
+    from clusterwright.lab import mend as repair
+
+    _faults(repair(find(name), nodes), output)
+
+
+@command.command("check")
+@click.argument("node", metavar="NODE")
+@_name
+@click.pass_context
+def check_(ctx: click.Context, node: str, name: str | None) -> None:
+    """Say what the health check of a node would say; exit code 1 when it is not fit."""
+    from clusterwright.lab import check, find
+
+    found = check(find(name), node)
+    for line in found:
+        click.echo(line)
+    ctx.exit(EXIT_NO if found else 0)
+
+
+def _faults(faults: list[Fault], output: str) -> None:
+    from dataclasses import asdict
+
+    rows = [asdict(one) for one in faults]
+    emit({"schema": SCHEMA, "faults": rows}, output, rows, lambda: print_table(rows) if rows else click.echo("none"))
 
 
 def _ended(name: str, processes: int) -> None:

@@ -1,7 +1,7 @@
 """A faster clock for Slurm: one shared clock of libfaketime for slurmctld and every slurmd.
 
-A process of its own keeps the clock; daemons join it through the environment that it was given, so that a slurmd that is
-started later lives in the same time. munge, MariaDB and slurmdbd stay on the true clock.
+A process of its own keeps the clock; daemons join it through the environment that it was given, so that a slurmd that
+is started later lives in the same time. munge, MariaDB and slurmdbd stay on the true clock.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ __all__ = ["Started", "missing", "up"]
 
 MUNGED = Program("munged", "apt install munge")
 _SECONDS = 120.0
+_SHARED_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -160,11 +162,13 @@ class _Start:
     scrape_s: float
     said: Callable[[str], None]
     steps: dict[str, float] = field(default_factory=dict)
+    shared: str = "folder"
 
     def run(self) -> Started:
         begun = time.monotonic()
         lab, read = self.lab, self.read
         with self._step("files"):
+            self.shared = _mount(lab.shared)
             made, first = slurm.configure(lab, read, SLURMCTLD.version)
             slurm.start_munge(lab)
             self.clock.start()
@@ -186,7 +190,10 @@ class _Start:
         lab.faults.write_text("[]", "utf-8")
         if self.watched:
             with self._step("monitoring"):
-                about["ports"] |= start_monitoring(lab, read, self.scrape_s)
+                names = ("prometheus", "alertmanager", "exporter", "slurm-exporter")
+                first_free = slurm.free_range(len(names), first + len(read.nodes))
+                about["ports"] = {one: first_free + i for i, one in enumerate(names)}
+                start_monitoring(lab, read, self.scrape_s, about["ports"])
         with self._step("idle"):
             self._idle(len(read.nodes))
         (lab.root / "lab.json").write_text(json.dumps(about, indent=1), "utf-8")
@@ -230,6 +237,8 @@ class _Start:
             "begun_s": time.time(),
             "rate": self.clock.rate,
             "slurm": SLURMCTLD.version,
+            "shared": self.shared,
+            "clock": self.clock.environment,
             "nodes": {
                 node: {"port": port, "rack": inventory["hosts"][node]["rack"], "gpus": self.read.gpus[node],
                        "spare": "spare" in self.read.nodes[node].get("Feature").split(",")}
@@ -255,6 +264,13 @@ class _Start:
             made["prometheus"] = f"http://127.0.0.1:{ports['prometheus']}"
             made["alertmanager"] = f"http://127.0.0.1:{ports['alertmanager']}"
         return made
+
+
+def _mount(folder: Path) -> str:
+    """A file system of its own that can run full, where this machine allows it."""
+    words = ["mount", "-t", "tmpfs", "-o", f"size={_SHARED_BYTES},mode=755", "clusterwright-lab", str(folder)]
+    done = subprocess.run(words, check=False, capture_output=True)
+    return "tmpfs" if done.returncode == 0 else "folder"
 
 
 def _ourselves() -> list[str]:
