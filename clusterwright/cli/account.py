@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,20 +116,22 @@ def _read(
     """The design, the history and the period."""
     from clusterwright.cluster import load
     from clusterwright.errors import InputError
-    from clusterwright.operate import FINDINGS, find_site, period
+    from clusterwright.operate import FINDINGS, find_site, measured, period
     from clusterwright.operate import history as ask
     from clusterwright.traces import history_file
 
     site = find_site(site_file) if jobs is None else None
     place = design or (site.design if site else None)
     if place is None:
-        said = "the costs of the cluster are not known"
-        raise InputError(FINDINGS["ACCOUNT-NO-DESIGN"].at("--design", said, "--design RUN, made by 'design'"))
+        lacks = "the costs of the cluster are not known"
+        raise InputError(FINDINGS["ACCOUNT-NO-DESIGN"].at("--design", lacks, "--design RUN, made by 'design'"))
     cluster = load(place)
     now = round(time.time() * 1e6)
     if site is not None:
         first, last = (0, now) if job else period(*asked)
-        return cluster, ask(site, first, last, job), first, last
+        found = ask(site, first, last, job)
+        table, said = measured(site, found.jobs, last)
+        return cluster, replace(found, jobs=table, findings=(*found.findings, *said)), first, last
     held = history_file(jobs or Path())
     table = held.jobs
     if any(asked) or not len(table):

@@ -66,8 +66,12 @@ def _value(one: Measure) -> str:
         return "unknown"
     if unit == "1":
         share = one.name.endswith(("utilisation", "rate", "efficiency", "_share", "_used", "_load", "_throttled"))
-        return f"{value:.1%}" if share or one.name in _SHARES else f"{value:,.4g}"
-    return f"{value:,.4g} {unit}"
+        return f"{value:.1%}" if share or one.name in _SHARES else _number(value)
+    return f"{_number(value)} {unit}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 _SHARES = {"wasted", "stranded", "fragmentation", "mfu", "goodput", "work_kept"}

@@ -11,7 +11,7 @@ from clusterwright.operate.account_codes import FINDINGS as ACCOUNT_FINDINGS
 from clusterwright.operate.account_costs import Costs, costs_of
 from clusterwright.operate.account_focus import COLUMNS as FOCUS_COLUMNS
 from clusterwright.operate.account_focus import focus_rows
-from clusterwright.operate.account_history import history, period
+from clusterwright.operate.account_history import history, measured, period
 from clusterwright.operate.account_job import JobReport, job_report
 from clusterwright.operate.codes import FINDINGS as SITE_FINDINGS
 from clusterwright.operate.prometheus import Prometheus
@@ -39,6 +39,7 @@ __all__ = [
     "focus_rows",
     "history",
     "job_report",
+    "measured",
     "period",
     "read_site",
     "status",

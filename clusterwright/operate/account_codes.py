@@ -60,6 +60,13 @@ FINDINGS = codes(
     ),
     Code("ACCOUNT-NO-JOB", "error", "No such job", "The history has no job of that number in the period."),
     Code(
+        "ACCOUNT-NO-SAMPLES",
+        "warning",
+        "Prometheus did not say how busy the nodes were",
+        "Utilisation and energy of jobs are worked out from what Prometheus kept of their nodes. It does not answer, "
+        "or has nothing of that time, so they are known only as far as Slurm's accounting has them.",
+    ),
+    Code(
         "STATUS-BLIND",
         "warning",
         "A source of status does not answer",

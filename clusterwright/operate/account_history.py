@@ -6,13 +6,18 @@ import re
 import secrets
 from datetime import UTC, datetime, timedelta
 
-from clusterwright.errors import InputError
+import numpy as np
+from numpy.typing import NDArray
+
+from clusterwright.errors import InputError, WorldError
+from clusterwright.findings import Finding
 from clusterwright.operate.account_codes import FINDINGS
+from clusterwright.operate.prometheus import Prometheus
 from clusterwright.operate.site import Site
 from clusterwright.operate.slurm import Slurm
-from clusterwright.traces import ENVIRONMENT, SECOND_US, History, read_sacct, words
+from clusterwright.traces import ENVIRONMENT, SECOND_US, History, JobTable, NodeSamples, read_sacct, with_use, words
 
-__all__ = ["history", "moment", "period"]
+__all__ = ["history", "measured", "moment", "period"]
 
 _SECONDS = 300.0
 """A month of a large cluster takes slurmdbd minutes."""
@@ -36,6 +41,51 @@ def history(site: Site, begin_us: int, end_us: int, job: str = "") -> History:
     which = ["-j", job, "-S", _local(0)] if job else ["-S", _local(begin_us), "-E", _local(end_us)]
     said = slurm.run("sacct", *asked, *which, seconds=_SECONDS)
     return read_sacct(said.split("\n"), f"sacct of {site.name}")
+
+
+_STEP_S = 30.0
+_MOST_SAMPLES = 3_000
+"""Of a series in one answer: a month in steps of 15 minutes, 75 MB for a thousand nodes; Prometheus gives 11,000."""
+
+
+def measured(site: Site, jobs: JobTable, until_us: int) -> tuple[JobTable, list[Finding]]:
+    """The jobs with utilisation and energy as Prometheus kept them of their nodes.
+
+    Args:
+        site: whose Prometheus is asked; without one the jobs are returned as they are.
+        jobs: of :func:`history`.
+        until_us: end of jobs that run.
+    """
+    ran = jobs.start_us[jobs.start_us >= 0]
+    if site.prometheus is None or not len(ran):
+        return jobs, []
+    begin_s, end_s = int(ran.min()) / SECOND_US, until_us / SECOND_US
+    step_s = max((end_s - begin_s) / _MOST_SAMPLES, min(_STEP_S, max((end_s - begin_s) / 200, 1.0)))
+    server = Prometheus(site.prometheus, site.token_file, seconds=60.0)
+    try:
+        busy, power, gpus = (
+            _samples(server, name, begin_s, end_s, step_s)
+            for name in ("node:gpu_utilisation:ratio", "node:power:watts", "node:gpus:count")
+        )
+    except WorldError as error:
+        return jobs, [FINDINGS["ACCOUNT-NO-SAMPLES"].at(site.prometheus, error.findings[0].message)]
+    if not busy.values:
+        said = "has no series node:gpu_utilisation:ratio of the time of these jobs"
+        return jobs, [FINDINGS["ACCOUNT-NO-SAMPLES"].at(site.prometheus, said, "are the rendered rules loaded?")]
+    each = max((int(np.nanmax(values)) for values in gpus.values.values()), default=1)
+    return with_use(jobs, until_us, each, busy, power), []
+
+
+def _samples(server: Prometheus, text: str, begin_s: float, end_s: float, step_s: float) -> NodeSamples:
+    """A series of every node on one grid of times."""
+    count = int((end_s - begin_s) / step_s) + 1
+    made: dict[str, NDArray[np.float64]] = {}
+    for labels, values in server.series(text, begin_s, end_s, step_s):
+        row = made.setdefault(labels.get("node", ""), np.full(count, np.nan))
+        at = np.rint((np.array([float(pair[0]) for pair in values]) - begin_s) / step_s).astype(np.int64)
+        inside = (at >= 0) & (at < count)
+        row[at[inside]] = np.array([float(pair[1]) for pair in values])[inside]
+    return NodeSamples(np.rint((begin_s + np.arange(count) * step_s) * SECOND_US).astype(np.int64), made)
 
 
 def _local(us: int) -> str:

@@ -1,7 +1,8 @@
 """How a running cluster does: metrics against their targets, nodes, jobs and alerts, from whoever answers.
 
 The figures are the :class:`~clusterwright.traces.Measures` that a simulation returns, too. Prometheus gives the metrics
-of the table as they are now, Slurm's accounting those of a whole history; where both have one, Prometheus counts. A
+of the table as they are now, Slurm's accounting those of a whole history. Where both have one, accounting counts for
+events (jobs that waited, ended, failed), of which it has every one, and Prometheus for the rest. A
 source that does not answer is said, and what it alone knows is unknown.
 """
 
@@ -147,7 +148,7 @@ def _prometheus(site: Site, asked: _Asked) -> tuple[list[Sample] | None, list[Al
         asked.miss("prometheus", "utilisation, power and alerts: the site names none", ())
         return None, None
     server = Prometheus(site.prometheus, site.token_file)
-    names = "|".join(sorted({one.record for one in METRICS if one.level == "cluster"}))
+    names = "|".join(sorted(_BY_RECORD))
     samples = asked.of("prometheus", lambda: server.query(f'{{__name__=~"{names}"}}'), "utilisation, power and alerts")
     return samples, asked.of("prometheus", server.alerts, "alerts") if samples is not None else None
 
@@ -174,12 +175,12 @@ def _merged(
     capacity: Capacity,
 ) -> Measures:
     """One object of both: each figure from Prometheus where it has it, else from accounting."""
-    live = list(_live(samples))
-    keys = {(one.name, tuple(sorted(one.labels.items()))) for one in live}
-    kept = [one for one in (past.values if past else ()) if (one.name, tuple(sorted(one.labels.items()))) not in keys]
-    named = {one.name for one in live if not one.labels}
-    values = [*live, *(one for one in kept if one.value is not None or one.name not in named)]
-    values = [_stranded(nodes) if one.name == "stranded" and one.value is None and nodes else one for one in values]
+    live = {_key(one): one for one in _live(samples)}
+    old = {_key(one): one for one in (past.values if past else ())}
+    values = [one for key, one in live.items() if key not in old or _counts_more(one, old[key])]
+    values += [one for key, one in old.items() if key not in live or not _counts_more(live[key], one)]
+    if nodes:
+        values = [_stranded(nodes) if one.name == "stranded" and one.value is None else one for one in values]
     order = {one.name: i for i, one in enumerate(METRICS)}
     values.sort(key=lambda one: (bool(one.labels), order.get(one.name, len(order))))
     scores = {
@@ -202,6 +203,21 @@ def _merged(
     )
 
 
+_EVENTS = ("throughput", "failure_rate", "queue_time", "queue_time_by_size")
+"""Counts of events: accounting has every one of them, rates of counters only those between two scrapes."""
+
+
+def _key(one: Measure) -> tuple[str, tuple[tuple[str, str], ...]]:
+    return one.name, tuple(sorted(one.labels.items()))
+
+
+def _counts_more(live: Measure, old: Measure) -> bool:
+    """Whether the figure of Prometheus counts where accounting has one, too."""
+    if live.value is None or old.value is None:
+        return live.value is not None
+    return live.name not in _EVENTS
+
+
 def _live(samples: Sequence[Sample]) -> Iterator[Measure]:
     for sample in samples:
         made = _measured(sample)
@@ -209,7 +225,7 @@ def _live(samples: Sequence[Sample]) -> Iterator[Measure]:
             yield made
 
 
-_BY_RECORD = {one.record: one for one in METRICS if one.level == "cluster"}
+_BY_RECORD = {one.record: one for one in METRICS if one.level == "cluster" and "node" not in one.labels}
 
 
 def _measured(sample: Sample) -> Measure | None:

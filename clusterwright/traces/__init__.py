@@ -15,6 +15,7 @@ from clusterwright.traces.metrics import METRICS, PRODUCT, metric
 from clusterwright.traces.occupancy import held_us
 from clusterwright.traces.sacct import ENVIRONMENT, FIELDS, History, read_sacct, sacct_file, words
 from clusterwright.traces.table_csv import csv_file, csv_lines, history_file, read_csv
+from clusterwright.traces.use import NodeSamples, with_use
 from clusterwright.traces.work import PerJob, kept_us, per_job
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Measure",
     "Measures",
     "Metric",
+    "NodeSamples",
     "PerJob",
     "Samples",
     "Words",
@@ -61,5 +63,6 @@ __all__ = [
     "read_csv",
     "read_sacct",
     "sacct_file",
+    "with_use",
     "words",
 ]

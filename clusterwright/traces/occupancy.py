@@ -12,7 +12,7 @@ from clusterwright.traces.capacity import Capacity
 from clusterwright.traces.hostlist import hosts
 from clusterwright.traces.jobs import JobTable
 
-__all__ = ["NodeUse", "Queue", "held_us", "node_use", "queue"]
+__all__ = ["NodeUse", "Queue", "held_us", "node_use", "places", "queue"]
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -100,7 +100,7 @@ def node_use(table: JobTable, capacity: Capacity, begin_us: int, end_us: int) ->
     jobs = table.take(runs)
     if not len(jobs):
         return NodeUse(0.0, 0.0, 0.0)
-    node, row = _places(jobs)
+    node, row, _ = places(jobs)
     if node is None:
         return None
     share = (jobs.gpus / np.maximum(np.bincount(row, minlength=len(jobs)), 1))[row]
@@ -118,8 +118,12 @@ def node_use(table: JobTable, capacity: Capacity, begin_us: int, end_us: int) ->
     return NodeUse(float(span[some].sum()), float((span * free)[some].sum()), float((span * used)[some].sum()))
 
 
-def _places(jobs: JobTable) -> tuple[Ints | None, Ints]:
-    """Node number and row of every node that a job holds; None where a list is missing or cannot be read."""
+def places(jobs: JobTable) -> tuple[Ints | None, Ints, tuple[str, ...]]:
+    """Node number and row of every node that a job holds, and the nodes' names by number.
+
+    None instead of the numbers where a list is missing or cannot be read.
+    """
+    none = (None, np.zeros(0, dtype=np.int64), ())
     index: dict[str, int] = {}
     lists: list[Sequence[int]] = []
     used = set(np.unique(jobs.node_list.codes).tolist())
@@ -127,9 +131,9 @@ def _places(jobs: JobTable) -> tuple[Ints | None, Ints]:
         try:
             names = hosts(text) if code in used else []
         except ValueError:
-            return None, np.zeros(0, dtype=np.int64)
+            return none
         if code in used and not names:
-            return None, np.zeros(0, dtype=np.int64)
+            return none
         lists.append([index.setdefault(name, len(index)) for name in names])
     lengths = np.array([len(one) for one in lists], dtype=np.int64)
     flat = np.fromiter((number for one in lists for number in one), dtype=np.int64)
@@ -137,4 +141,4 @@ def _places(jobs: JobTable) -> tuple[Ints | None, Ints]:
     counts = lengths[jobs.node_list.codes]
     row = np.repeat(np.arange(len(jobs), dtype=np.int64), counts)
     inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    return flat[np.repeat(begins[jobs.node_list.codes], counts) + inside], row
+    return flat[np.repeat(begins[jobs.node_list.codes], counts) + inside], row, tuple(index)
