@@ -13,6 +13,7 @@ from clusterwright.errors import EXIT_NO
 
 if TYPE_CHECKING:
     from clusterwright.deploy import Plan
+    from clusterwright.operate import Site
 
 __all__ = ["command"]
 
@@ -34,17 +35,19 @@ def command(ctx: click.Context, plan_path: Path, yes: bool, output: str) -> None
 
     plan = read_plan(plan_path)
     recheck(plan)
+    site = _running(plan)
     if not yes and not _asked(plan):
         click.echo("nothing was changed", err=True)
         ctx.exit(EXIT_NO)
-    apply_plan(plan)
+    said = apply_plan(plan, site.take if site else ())
     document = {
         "schema": SCHEMA,
         "deployed": plan.deployed,
         "changes": {kind: sum(c.kind == kind for c in plan.changes) for kind in ("add", "change", "remove")},
         "actions": [{"run": action, "files": files} for action, files in plan.actions.items()],
+        "taken": said.splitlines(),
     }
-    emit(document, output, (), lambda: _show(plan))
+    emit(document, output, (), lambda: _show(plan, said))
 
 
 def _asked(plan: Plan) -> bool:
@@ -56,7 +59,22 @@ def _asked(plan: Plan) -> bool:
     return click.confirm("Apply?", err=True)
 
 
-def _show(plan: Plan) -> None:
+def _running(plan: Plan) -> Site | None:
+    """The cluster that is to take the files over; it must answer before anything is changed."""
+    if not plan.site:
+        return None
+    from clusterwright.operate import Slurm, deployed_of, read_site
+
+    site = read_site(Path(plan.site))
+    deployed_of(site, plan.deployed)
+    Slurm(site.slurm_conf).must_be_up()
+    return site
+
+
+def _show(plan: Plan, said: str) -> None:
     click.echo(f"{plan.deployed}: {len(plan.changes)} files changed")
+    if said:
+        click.echo(said)
+        return
     for action, files in plan.actions.items():
         click.echo(f"  then: {action}  ({len(files)} files)")

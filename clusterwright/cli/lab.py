@@ -137,6 +137,17 @@ def mend(nodes: tuple[str, ...], name: str | None, output: str) -> None:
     _faults(repair(find(name), nodes), output)
 
 
+@command.command("take")
+@_name
+@output_options("table", "json", "yaml")
+def take_(name: str | None, output: str) -> None:
+    """Take over what the bundle of a lab says now, without ending its jobs; 'apply' calls it."""
+    from clusterwright.lab import find, take
+
+    done = take(find(name))
+    emit({"schema": SCHEMA, "done": done}, output, (), lambda: click.echo("\n".join(done) or "nothing to do"))
+
+
 @command.command("check")
 @click.argument("node", metavar="NODE")
 @_name

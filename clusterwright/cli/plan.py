@@ -22,24 +22,45 @@ __all__ = ["command"]
 @click.option(
     "--against",
     "deployed",
-    required=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="What is deployed: a folder that 'apply' wrote; a folder that is not there means nothing is deployed yet.",
+    help="What is deployed: a folder that 'apply' wrote; one that is not there means nothing is deployed yet.",
+)
+@click.option(
+    "--site",
+    "site_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="site.yaml of a running cluster, in place of a folder; the only lab that is up when both are left out.",
 )
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Save the plan for 'apply'.")
 @click.option("--diff", is_flag=True, help="Show the lines that change.")
 @output_options("table", "json", "yaml", "csv")
 @click.pass_context
-def command(ctx: click.Context, bundle: Path, deployed: Path, out: Path | None, diff: bool, output: str) -> None:
+def command(
+    ctx: click.Context,
+    bundle: Path,
+    deployed: Path | None,
+    site_path: Path | None,
+    out: Path | None,
+    diff: bool,
+    output: str,
+) -> None:
     """Show what deploying a bundle would add, change and remove, and what makes it take effect.
 
     Nothing is touched but the file of --out. Ends with exit code 1 when somebody changed what is deployed, or when
     the bundle does not pass our own reading; then no plan is saved.
     """
     from clusterwright.deploy import FINDINGS, drift, make_plan, verify
+    from clusterwright.operate import deployed_of, find_site
 
-    plan = make_plan(bundle, deployed)
+    site = None
+    if deployed is None:
+        site = find_site(site_path)
+        deployed = deployed_of(site)
+    elif site_path is not None:
+        raise click.UsageError("--against is a folder, --site a running cluster: say one of them")
+    plan = make_plan(bundle, deployed, site.path if site else None)
     wrong = drift(deployed)
     for check in verify(bundle, live=False):
         if not check.ok:

@@ -56,6 +56,7 @@ VERBS = {
         Verb("plan", "deploy", "show what deploying a bundle would change"),
         Verb("apply", "deploy", "carry out a saved plan, after asking"),
         Verb("lab", "operate", "run the rendered cluster as a real Slurm on this machine"),
+        Verb("operate", "operate", "watch a cluster: drain, requeue, put spares in, give nodes back"),
         Verb("status", "operate", "hold a running cluster against its targets"),
         Verb("account", "operate", "share what the cluster costs among its teams, or account for one job"),
         Verb("report", "look", "write a design as one HTML file, Markdown and JSON"),

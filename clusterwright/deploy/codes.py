@@ -91,6 +91,12 @@ FINDINGS = codes(
         "The same thing (a node, GPUs, a rack, a quota, an address, a port) is written differently in two files.",
     ),
     Code(
+        "DEPLOY-TAKE",
+        "error",
+        "The running cluster did not take the files over",
+        "The program of site.yaml that makes the cluster take the files over failed, or the cluster does not answer.",
+    ),
+    Code(
         "DEPLOY-PLAN-STALE",
         "error",
         "The plan is out of date",

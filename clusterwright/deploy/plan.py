@@ -61,6 +61,7 @@ class Plan:
         summary: the change in words: nodes, versions, tenants.
         changes: by path.
         unchanged: files that stay.
+        site: site.yaml of the running cluster; empty for a folder alone.
     """
 
     bundle: str
@@ -70,6 +71,7 @@ class Plan:
     summary: tuple[str, ...]
     changes: tuple[Change, ...]
     unchanged: int
+    site: str = ""
     schema: str = field(default=SCHEMA)
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,12 +108,13 @@ def drift(folder: Path) -> list[Finding]:
     return [FINDINGS["DEPLOY-DRIFT"].at(str(folder / path), said, hint) for path in edited_files(folder)]
 
 
-def make_plan(bundle: Path, deployed: Path) -> Plan:
+def make_plan(bundle: Path, deployed: Path, site: Path | None = None) -> Plan:
     """Compare a bundle with what is deployed.
 
     Args:
         bundle: folder of the bundle, as it was rendered.
         deployed: folder that an earlier apply wrote, or none.
+        site: site.yaml of the running cluster whose folder it is.
 
     Raises:
         InputError: the bundle is none or was edited; what is there is no bundle.
@@ -134,6 +137,7 @@ def make_plan(bundle: Path, deployed: Path) -> Plan:
         summary=tuple(_summary(old, new)),
         changes=changes,
         unchanged=sum(before.get(path) == digest for path, digest in after.items()),
+        site="" if site is None else str(site),
     )
 
 
@@ -201,7 +205,7 @@ def read_plan(path: Path) -> Plan:
             raise ValueError("another schema")
         changes = tuple(Change(**{**c, "diff": tuple(c["diff"])}) for c in data.pop("changes"))
         plan = Plan(changes=changes, summary=tuple(data.pop("summary")), **data)
-        texts = (plan.bundle, plan.bundle_sha256, plan.deployed, plan.deployed_sha256)
+        texts = (plan.bundle, plan.bundle_sha256, plan.deployed, plan.deployed_sha256, plan.site)
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("a folder is no text")
     except OSError as error:

@@ -11,6 +11,7 @@ from clusterwright.lab.down import down
 from clusterwright.lab.faults import KINDS, Fault, broken, check, inject, mend
 from clusterwright.lab.place import Lab, find, find_any, labs
 from clusterwright.lab.state import state_of
+from clusterwright.lab.take import take
 from clusterwright.lab.up import Started, missing, up
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "mend",
     "missing",
     "state_of",
+    "take",
     "up",
 ]

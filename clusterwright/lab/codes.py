@@ -42,8 +42,9 @@ FINDINGS = codes(
         "LAB-START",
         "error",
         "A daemon did not start",
-        "A program ended by itself or did not answer in time; its last words are said. What had been started was stopped.",
+        "A program ended by itself or did not answer in time; its last words are said.",
     ),
+    Code("LAB-BUSY", "error", "A node that would go has jobs", "Nodes leave the cluster when they are empty."),
     Code(
         "LAB-FAULT", "error", "A fault that the lab cannot make", "The kind of fault, its node or its number is wrong."
     ),

@@ -1,7 +1,7 @@
 """The exporters of all nodes in one process: ``python -m clusterwright.lab.exporter ROOT``.
 
-Serves ``/JOB/NODE`` in the names of dcgm-exporter, node_exporter and the others, on loopback, for whoever has the token of
-the lab; takes Alertmanager's calls under ``/alerts/RECEIVER`` and keeps them in ``alerts.jsonl``.
+Serves ``/JOB/NODE`` in the names of dcgm-exporter, node_exporter and the others, on loopback, for whoever has the token
+of the lab; takes Alertmanager's calls under ``/alerts/RECEIVER`` and keeps them in ``alerts.jsonl``.
 """
 
 from __future__ import annotations
@@ -45,11 +45,8 @@ class _Watch(threading.Thread):
 
     def look(self) -> None:
         code, said = call(self.lab, ["scontrol", "--oneliner", "show", "node"], 10)
-        held = (
-            dict(found.groups() for line in said.splitlines() if (found := _ALLOCATED.match(line)))
-            if code == 0
-            else None
-        )
+        lines = said.splitlines() if code == 0 else []
+        held = {found.group(1): int(found.group(2)) for line in lines if (found := _ALLOCATED.match(line))}
         at_work = {one.node for one in marked(self.lab.root) if one.task}
         faults = broken(self.lab)
         room = os.statvfs(self.lab.shared)
@@ -57,8 +54,8 @@ class _Watch(threading.Thread):
         for name, node in self.hardware.nodes.items():
             node.faults = [one for one in faults if one.node == name]
             node.running = name in at_work
-            if held is not None:
-                node.allocated = int(held.get(name, 0))
+            if code == 0:
+                node.allocated = held.get(name, 0)
         self.hardware.advance(time.time())
 
 

@@ -112,7 +112,7 @@ def inject(
         for node in nodes
     ]
     with _held(lab) as faults:
-        faults += made
+        faults.extend(made)
     for one in made:
         _do(lab, one)
     return made

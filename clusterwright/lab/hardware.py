@@ -1,4 +1,4 @@
-"""What the exporters of a node would say: fake GPUs that are as busy as the jobs on them, and broken where a fault says so.
+"""What the exporters of a node would say: fake GPUs, as busy as the jobs on them, broken where a fault says so.
 
 Names, types and labels are those of the table that rules and dashboards are written from; a metric that is not modelled
 here stays at nought.

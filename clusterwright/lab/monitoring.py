@@ -1,7 +1,7 @@
-"""The rendered monitoring on this machine: Prometheus, Alertmanager, the rendered exporter of Slurm and one for all nodes.
+"""The rendered monitoring on this machine: Prometheus, Alertmanager, the exporter of Slurm, and one for all nodes.
 
-Rules, routes and queries are those of the bundle. What is changed: addresses; receivers, which become a file of the lab; and
-every interval and waiting time, which shrink by one factor, so that an alert that takes minutes at a site takes seconds here.
+Rules, routes and queries are those of the bundle. What is changed: addresses; receivers, which become a file of the
+lab; and every interval and waiting time, which shrink by one factor: minutes at a site are seconds here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusterwright.deploy.targets.slurm.reading import Read
 from clusterwright.lab.place import Lab
 from clusterwright.lab.processes import start, wait_for
 
-__all__ = ["PROGRAMS", "start_monitoring"]
+__all__ = ["PROGRAMS", "configure_monitoring", "start_exporter", "start_monitoring"]
 
 PROMETHEUS = Program("prometheus", "apt install prometheus")
 ALERTMANAGER = Program("prometheus-alertmanager", "apt install prometheus-alertmanager")
@@ -48,15 +48,12 @@ def start_monitoring(lab: Lab, read: Read, every_s: float, ports: Mapping[str, i
     """
     folder = lab.root / "monitoring"
     (folder / "rules").mkdir(parents=True)
-    base = lab.bundle / "monitoring" / read.site
     token = lab.root / "token"
     token.touch(0o600)
     token.write_text(secrets.token_urlsafe(32), "utf-8")
-    _exporters(lab, read, base, every_s, ports)
-    _write(folder / "prometheus.yml", _prometheus(lab, read, base, every_s, ports))
-    for path in sorted((base / "prometheus" / "rules").glob("*.yml")):
-        _write(folder / "rules" / path.name, _rules(yaml.safe_load(path.read_text("utf-8")), every_s))
-    _write(folder / "alertmanager.yml", _alertmanager(lab, base, every_s, ports))
+    start_exporter(lab, read, every_s, ports)
+    configure_monitoring(lab, read, every_s, ports)
+    start(lab, "slurm-exporter", [sys.executable, str(folder / "slurm_exporter.py")])
     words = [
         *(
             "prometheus-alertmanager",
@@ -74,8 +71,27 @@ def start_monitoring(lab: Lab, read: Read, every_s: float, ports: Mapping[str, i
     wait_for(lab, "prometheus", started, lambda: _answers(ports["prometheus"]), 30)
 
 
-def _write(path: Path, data: Any) -> None:
-    path.write_text(yaml.safe_dump(data, sort_keys=False), "utf-8")
+def configure_monitoring(lab: Lab, read: Read, every_s: float, ports: Mapping[str, int]) -> bool:
+    """Write the files of Prometheus, Alertmanager and Slurm's exporter; whether any differs from what was there."""
+    folder, base = lab.root / "monitoring", lab.bundle / "monitoring" / read.site
+    wanted = {
+        "prometheus.yml": _yaml(_prometheus(lab, read, base, every_s, ports)),
+        "alertmanager.yml": _yaml(_alertmanager(lab, base, every_s, ports)),
+        "slurm_exporter.py": _slurm_exporter(base, every_s, ports),
+    }
+    for path in sorted((base / "prometheus" / "rules").glob("*.yml")):
+        wanted[f"rules/{path.name}"] = _yaml(_rules(yaml.safe_load(path.read_text("utf-8")), every_s))
+    changed = False
+    for name, text in wanted.items():
+        path = folder / name
+        if not path.is_file() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+            changed = True
+    return changed
+
+
+def _yaml(data: Any) -> str:
+    return str(yaml.safe_dump(data, sort_keys=False))
 
 
 def _answers(port: int) -> bool:
@@ -89,7 +105,8 @@ def _answers(port: int) -> bool:
 # --- exporters ---
 
 
-def _exporters(lab: Lab, read: Read, base: Path, every_s: float, ports: Mapping[str, int]) -> None:
+def start_exporter(lab: Lab, read: Read, every_s: float, ports: Mapping[str, int]) -> None:
+    """The exporters of all nodes."""
     group = next(g for g in read.folder.inventory["groups"] if g["gpus"])
     wanted = {
         "port": ports["exporter"],
@@ -101,12 +118,14 @@ def _exporters(lab: Lab, read: Read, base: Path, every_s: float, ports: Mapping[
     (lab.root / "exporter.json").write_text(json.dumps(wanted), "utf-8")
     here = {"PYTHONPATH": ":".join(path for path in sys.path if path)}
     start(lab, "exporter", [sys.executable, "-m", "clusterwright.lab.exporter", str(lab.root)], here)
+
+
+def _slurm_exporter(base: Path, every_s: float, ports: Mapping[str, int]) -> str:
+    """The rendered program, on a port of loopback."""
     text = (base / "slurm-exporter" / "slurm_exporter.py").read_text("utf-8")
     text = re.sub(r"^PORT = \d+$", f"PORT = {ports['slurm-exporter']}", text, flags=re.MULTILINE)
     text = re.sub(r"^EVERY_S = \d+$", f"EVERY_S = {every_s:g}", text, flags=re.MULTILINE)
-    program = lab.root / "monitoring" / "slurm_exporter.py"
-    program.write_text(text.replace('HTTPServer(("", PORT)', 'HTTPServer(("127.0.0.1", PORT)'), "utf-8")
-    start(lab, "slurm-exporter", [sys.executable, str(program)])
+    return text.replace('HTTPServer(("", PORT)', 'HTTPServer(("127.0.0.1", PORT)')
 
 
 # --- Prometheus ---
@@ -144,8 +163,9 @@ def _targets(name: str, targets: list[Any], ports: Mapping[str, int], nodes: set
         if name in ports:
             yield {"targets": [f"127.0.0.1:{port}"], "labels": labels}
             return
-        if labels["node"] in nodes or name in ("fabric-exporter", "storage-exporter", "cost-exporter"):
-            labels["__metrics_path__"] = f"/{name}/{labels['node']}"
+        where = labels.get("node", "site")
+        if where in nodes or name in ("fabric-exporter", "storage-exporter", "cost-exporter"):
+            labels["__metrics_path__"] = f"/{name}/{where}"
             yield {"targets": [f"127.0.0.1:{port}"], "labels": labels}
 
 

@@ -1,4 +1,4 @@
-"""Processes of a lab: started with a mark in their environment, found and ended by it, whatever became of their parents."""
+"""Processes of a lab: started with a mark in their environment, found and ended by it, whoever their parents are."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from clusterwright.deploy.judges.slurm import PASSWORD, Ports, Scratch, scratch
@@ -41,8 +41,10 @@ _REPLACED = {
     "credtype": "CredType=cred/munge",
     "launchparameters": "LaunchParameters=use_interactive_step",
 }
-_DROPPED = {"prolog", "epilog", "prologflags", "prologtimeout", "epilogtimeout", "healthcheckprogram", "healthcheckinterval",
-            "healthchecknodestate", "rebootprogram", "routeplugin", "privatedata"}  # fmt: skip
+_DROPPED = {
+    "prolog", "epilog", "prologflags", "prologtimeout", "epilogtimeout", "healthcheckprogram", "healthcheckinterval",
+    "healthchecknodestate", "rebootprogram", "routeplugin", "privatedata",
+}  # fmt: skip
 
 
 def free_range(count: int, low: int = 17000) -> int:
@@ -66,38 +68,46 @@ def _free(port: int) -> bool:
     return True
 
 
-def configure(lab: Lab, read: Read, version: str) -> tuple[Scratch, int]:
-    """Write the files under ``slurm/``; the first port of the nodes with them."""
-    root = lab.conf.parent
+def configure(
+    lab: Lab, read: Read, version: str, ports: Ports, nodes: Mapping[str, int], folder: str = "slurm"
+) -> Scratch:
+    """Write the files of Slurm.
+
+    Args:
+        lab: whose they are.
+        read: the site's files in the bundle.
+        version: of the installed programs.
+        ports: of the daemons.
+        nodes: node -> port of its slurmd.
+        folder: of the lab to write to; paths within the files are those of ``slurm`` all the same.
+    """
+    root, at = lab.root / folder, lab.conf.parent
     root.mkdir(mode=0o755)
-    made = scratch(read, root, Ports.free(), version)
-    first = free_range(len(read.nodes))
-    made.conf.write_text("\n".join(_lines(lab, made, first)) + "\n", "utf-8")
+    made = scratch(read, root, ports, version)
+    made.conf.write_text("\n".join(_lines(lab, made, nodes)) + "\n", "utf-8")
     (root / "cgroup.conf").write_text("", "utf-8")
     (root / "gres.conf").write_text("\n".join(_devices(lab, read)) + "\n", "utf-8")
     with (root / "slurmdbd.conf").open("a", encoding="utf-8") as stream:
         stream.write(f"AuthInfo=socket={_socket(lab)}\n")
-    text = (root / "slurmdbd.conf").read_text("utf-8")
-    (root / "slurmdbd.conf").write_text(text.replace("AuthType=auth/none", "AuthType=auth/munge"), "utf-8")
+    (root / "task_prolog.sh").write_text(f"#!/bin/sh\necho export {MARK}={lab.root}\n", "utf-8")
+    (root / "task_prolog.sh").chmod(0o755)
+    for name in ("slurm.conf", "slurmdbd.conf"):
+        text = (root / name).read_text("utf-8").replace(f"{root}/", f"{at}/")
+        (root / name).write_text(text.replace("AuthType=auth/none", "AuthType=auth/munge"), "utf-8")
     os.chmod(root / "slurmdbd.conf", 0o600)  # noqa: PTH101  # slurmdbd wants it so
-    task = root / "task_prolog.sh"
-    task.write_text(f"#!/bin/sh\necho export {MARK}={lab.root}\n", "utf-8")
-    task.chmod(0o755)
-    return made, first
+    return made
 
 
 def _socket(lab: Lab) -> Path:
     return lab.root / "munge" / "socket"
 
 
-def _lines(lab: Lab, made: Scratch, first: int) -> Iterator[str]:
-    host, at, seen = socket.gethostname().partition(".")[0], first, set()
+def _lines(lab: Lab, made: Scratch, nodes: Mapping[str, int]) -> Iterator[str]:
+    host, seen = socket.gethostname().partition(".")[0], set()
     for line in parse(made.conf.read_text("utf-8")):
         key = line.key.lower()
         if key == "nodename":
-            count = len(hosts(line.value))
-            span = f"{at}" if count == 1 else f"[{at}-{at + count - 1}]"
-            at += count
+            span = _spans([nodes[node] for node in hosts(line.value)])
             words = " ".join(f"{k}={v}" for k, v in line.pairs if k not in ("NodeAddr", "NodeHostname", "Port"))
             yield f"{words} NodeHostname={host} NodeAddr=127.0.0.1 Port={span}"
         elif key == "slurmctldparameters":
@@ -144,9 +154,24 @@ def _devices(lab: Lab, read: Read) -> Iterator[str]:
         yield f"NodeName={line.get('NodeName')} AutoDetect=off Name=gpu Type={line.get('Type')} File={span}"
 
 
-def node_ports(read: Read, first: int) -> Mapping[str, int]:
-    """Node -> port of its slurmd."""
-    return {name: first + i for i, name in enumerate(read.nodes)}
+def node_ports(nodes: Iterable[str], held: Mapping[str, int], above: int = 17000) -> dict[str, int]:
+    """Node -> port of its slurmd; a node that has one keeps it."""
+    fresh = [node for node in nodes if node not in held]
+    first = free_range(len(fresh), above) if fresh else 0
+    given = {node: first + i for i, node in enumerate(fresh)}
+    return {node: held.get(node) or given[node] for node in nodes}
+
+
+def _spans(ports: Sequence[int]) -> str:
+    """'[17000-17031,17050]' in the order of the nodes."""
+    parts: list[list[int]] = []
+    for port in ports:
+        if parts and port == parts[-1][1] + 1:
+            parts[-1][1] = port
+        else:
+            parts.append([port, port])
+    text = ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+    return text if len(ports) == 1 else f"[{text}]"
 
 
 # --- daemons ---
@@ -191,8 +216,12 @@ def start_database(lab: Lab, made: Scratch) -> subprocess.Popen[bytes]:
     return started
 
 
-def start_slurm(lab: Lab, name: str, ready: Sequence[str], extra: Mapping[str, str], answer: str = "") -> None:
+_READY = {"slurmdbd": (["sacctmgr", "-nP", "list", "cluster"], ""), "slurmctld": (["scontrol", "ping"], " is UP")}
+
+
+def start_slurm(lab: Lab, name: str, extra: Mapping[str, str] | None = None) -> None:
     """slurmdbd or slurmctld; it answers when this returns."""
+    ready, answer = _READY[name]
     words = [name, "-D"] if name == "slurmdbd" else [name, "-D", "-f", str(lab.conf)]
     started = start(lab, name, words, extra)
 
@@ -207,6 +236,11 @@ def start_node(lab: Lab, node: str, extra: Mapping[str, str]) -> None:
     """slurmd of one node; it registers by itself."""
     (lab.root / "nodes" / node).mkdir(parents=True, exist_ok=True)
     start(lab, f"slurmd-{node}", ["slurmd", "-D", "-N", node, "-f", str(lab.conf)], extra, node)
+
+
+def people(read: Read) -> list[str]:
+    """Accounts of the site."""
+    return [name for _, kind, name, _ in read.calls if kind == "account"]
 
 
 def accounts(lab: Lab, people: Sequence[str]) -> tuple[int, str]:

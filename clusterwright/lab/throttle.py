@@ -1,4 +1,4 @@
-"""A slow node: the job's processes on it run a part of the time. ``python -m clusterwright.lab.throttle ROOT NODE PART``."""
+"""A slow node: a job's processes run a part of the time. ``python -m clusterwright.lab.throttle ROOT NODE PART``."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, save
 from clusterwright.deploy import Folder, render
 from clusterwright.deploy.judges.programs import Program
-from clusterwright.deploy.judges.slurm import MARIADBD, SLURMCTLD, SLURMD, SLURMDBD
+from clusterwright.deploy.judges.slurm import MARIADBD, SLURMCTLD, SLURMD, SLURMDBD, Ports
 from clusterwright.deploy.targets.slurm.reading import Read, sites
 from clusterwright.errors import InputError, WorldError
 from clusterwright.findings import Finding
@@ -33,10 +33,12 @@ from clusterwright.lab.monitoring import start_monitoring
 from clusterwright.lab.place import Lab, labs, place_of
 from clusterwright.lab.processes import call
 
-__all__ = ["Started", "missing", "up"]
+__all__ = ["Started", "describe_nodes", "missing", "up"]
 
 MUNGED = Program("munged", "apt install munge")
 _SECONDS = 120.0
+_NAMES_ONLY = 3
+"""Exit code of accounts.sh before slurmctld has told the database of GPUs."""
 _SHARED_BYTES = 1 << 30
 
 
@@ -169,29 +171,29 @@ class _Start:
         lab, read = self.lab, self.read
         with self._step("files"):
             self.shared = _mount(lab.shared)
-            made, first = slurm.configure(lab, read, SLURMCTLD.version)
+            ports, nodes = Ports.free(), slurm.node_ports(read.nodes, {})
+            made = slurm.configure(lab, read, SLURMCTLD.version, ports, nodes)
             slurm.start_munge(lab)
             self.clock.start()
         with self._step("database"):
             slurm.start_database(lab, made)
-            slurm.start_slurm(lab, "slurmdbd", ["sacctmgr", "-nP", "list", "cluster"], {})
-        people = [name for _, kind, name, _ in read.calls if kind == "account"]
+            slurm.start_slurm(lab, "slurmdbd")
         with self._step("accounts"):
-            self._accounts([], (0, 3))
+            self._accounts(first=True)
         with self._step("controller"):
-            slurm.start_slurm(lab, "slurmctld", ["scontrol", "ping"], self.clock.environment, "UP")
+            slurm.start_slurm(lab, "slurmctld", self.clock.environment)
         with self._step("nodes"):
             for node in read.nodes:
                 slurm.start_node(lab, node, self.clock.environment)
         with self._step("limits"):
-            self._accounts(people, (0,))
-        about = self._about(first)
+            self._accounts(first=False)
+        about = self._about(ports, nodes)
         (lab.root / "lab.json").write_text(json.dumps(about, indent=1), "utf-8")
         lab.faults.write_text("[]", "utf-8")
         if self.watched:
             with self._step("monitoring"):
                 names = ("prometheus", "alertmanager", "exporter", "slurm-exporter")
-                first_free = slurm.free_range(len(names), first + len(read.nodes))
+                first_free = slurm.free_range(len(names), max(nodes.values()) + 1)
                 about["ports"] = {one: first_free + i for i, one in enumerate(names)}
                 start_monitoring(lab, read, self.scrape_s, about["ports"])
         with self._step("idle"):
@@ -210,9 +212,10 @@ class _Start:
         yield
         self.steps[name] = time.monotonic() - begun
 
-    def _accounts(self, people: list[str], good: tuple[int, ...]) -> None:
+    def _accounts(self, first: bool) -> None:
+        people = [] if first else slurm.people(self.read)
         code, said = slurm.accounts(self.lab, people)
-        if code not in good:
+        if code != 0 and not (first and code == _NAMES_ONLY):
             raise WorldError(
                 FINDINGS["LAB-START"].at("accounts.sh", said.strip()[-400:], "clusterwright verify BUNDLE")
             )
@@ -228,24 +231,22 @@ class _Start:
         said = f"{held} of {count} nodes are idle after {_SECONDS:g} s: {self.lab.said('slurmctld')}"
         raise WorldError(FINDINGS["LAB-START"].at("slurmd", said, f"read {self.lab.root}/log with 'lab up --keep'"))
 
-    def _about(self, first: int) -> dict[str, Any]:
-        inventory = self.read.folder.inventory
+    def _about(self, ports: Ports, nodes: Mapping[str, int]) -> dict[str, Any]:
         return {
             "schema": "clusterwright/lab/1",
             "name": self.lab.name,
             "site": self.read.site,
             "begun_s": time.time(),
             "rate": self.clock.rate,
-            "slurm": SLURMCTLD.version,
-            "shared": self.shared,
             "clock": self.clock.environment,
-            "nodes": {
-                node: {"port": port, "rack": inventory["hosts"][node]["rack"], "gpus": self.read.gpus[node],
-                       "spare": "spare" in self.read.nodes[node].get("Feature").split(",")}
-                for node, port in slurm.node_ports(self.read, first).items()
-            },
+            "slurm": SLURMCTLD.version,
+            "release": self.read.release,
+            "scrape_s": self.scrape_s,
+            "shared": self.shared,
+            "slurm_ports": asdict(ports),
+            "nodes": describe_nodes(self.read, nodes),
             "ports": {},
-        }  # fmt: skip
+        }
 
     def _reached(self, about: Mapping[str, Any]) -> dict[str, Any]:
         ports, root = about["ports"], self.lab.root
@@ -257,6 +258,7 @@ class _Start:
             "design": str(root / "design"),
             "state": str(root / "state"),
             "shared": str(self.lab.shared),
+            "take": [*_ourselves(), "lab", "take", "--name", self.lab.name],
             "check": [*_ourselves(), "lab", "check", "--name", self.lab.name, "{node}"],
             "watch": {"every_s": 1, "dead_after_s": 3},
         }
@@ -264,6 +266,20 @@ class _Start:
             made["prometheus"] = f"http://127.0.0.1:{ports['prometheus']}"
             made["alertmanager"] = f"http://127.0.0.1:{ports['alertmanager']}"
         return made
+
+
+def describe_nodes(read: Read, nodes: Mapping[str, int]) -> dict[str, Any]:
+    """What is noted of each node."""
+    hosts = read.folder.inventory["hosts"]
+    return {
+        node: {
+            "port": port,
+            "rack": hosts[node]["rack"],
+            "gpus": read.gpus[node],
+            "spare": "spare" in read.nodes[node].get("Feature").split(","),
+        }
+        for node, port in nodes.items()
+    }
 
 
 def _mount(folder: Path) -> str:

@@ -15,7 +15,7 @@ from clusterwright.operate.account_history import history, measured, period
 from clusterwright.operate.account_job import JobReport, job_report
 from clusterwright.operate.codes import FINDINGS as SITE_FINDINGS
 from clusterwright.operate.prometheus import Prometheus
-from clusterwright.operate.site import Site, Watch, find_site, read_site
+from clusterwright.operate.site import Site, Watch, deployed_of, find_site, read_site
 from clusterwright.operate.slurm import Slurm
 from clusterwright.operate.status import Status, status
 
@@ -35,6 +35,7 @@ __all__ = [
     "Watch",
     "account",
     "costs_of",
+    "deployed_of",
     "find_site",
     "focus_rows",
     "history",

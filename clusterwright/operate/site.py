@@ -14,7 +14,7 @@ from clusterwright.errors import InputError
 from clusterwright.findings import Finding
 from clusterwright.operate.codes import FINDINGS
 
-__all__ = ["Site", "Watch", "find_site", "read_site"]
+__all__ = ["Site", "Watch", "deployed_of", "find_site", "read_site"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Site:
         design: run folder; None when it was not designed here.
         state: folder of what is remembered: actions, evidence, audit log.
         shared: folder on the file system that all nodes share, the default root of checkpoints.
+        take: program and arguments that make the cluster take over the files of ``bundle``; empty without.
+        policy: file of the watcher's policy, laid over the packaged one; None without.
         check: program and arguments that judge a node, ``{node}`` in them is its name; empty without.
     """
 
@@ -57,12 +59,33 @@ class Site:
     bundle: Path | None = None
     design: Path | None = None
     shared: Path | None = None
+    policy: Path | None = None
+    take: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
     watch: Watch = field(default=Watch())
 
 
-_FOLDERS = ("bundle", "design", "state", "shared", "token_file")
-_KEYS = {"version", "name", "slurm", "prometheus", "alertmanager", "check", "watch", *_FOLDERS}
+def deployed_of(site: Site, planned: str | None = None) -> Path:
+    """The folder of the deployed files.
+
+    Args:
+        site: the cluster.
+        planned: the folder that a plan was made for.
+
+    Raises:
+        InputError: the site has none, or another one than the plan.
+    """
+    if site.bundle is None:
+        said = "does not say where the deployed files lie"
+        raise InputError(FINDINGS["OPERATE-SITE"].at(f"{site.path}: bundle", said, "bundle: /path/of/the/bundle"))
+    if planned is not None and Path(planned) != site.bundle:
+        said = f"is {site.bundle}, the plan was made for {planned}"
+        raise InputError(FINDINGS["OPERATE-SITE"].at(f"{site.path}: bundle", said, "plan again"))
+    return site.bundle
+
+
+_FOLDERS = ("bundle", "design", "state", "shared", "token_file", "policy")
+_KEYS = {"version", "name", "slurm", "prometheus", "alertmanager", "check", "take", "watch", *_FOLDERS}
 
 
 def find_site(path: Path | None = None) -> Site:
@@ -103,16 +126,18 @@ def read_site(path: Path) -> Site:
         raise InputError(wrong)
     slurm = held.get("slurm") or {}
     here = path.resolve().parent
-    folders = {key: here / held[key] if held.get(key) else None for key in _FOLDERS}
+    folders: dict[str, Any] = {key: here / held[key] if held.get(key) else None for key in _FOLDERS}
+    folders["state"] = folders["state"] or here / "state"
     return Site(
         path=path,
         name=str(held["name"]),
         slurm_conf=here / slurm["conf"] if slurm.get("conf") else None,
         prometheus=held.get("prometheus"),
         alertmanager=held.get("alertmanager"),
+        take=tuple(held.get("take") or ()),
         check=tuple(held.get("check") or ()),
         watch=Watch(**{key: float(value) for key, value in (held.get("watch") or {}).items()}),
-        **{**folders, "state": folders["state"] or here / "state"},
+        **folders,
     )
 
 
@@ -131,11 +156,13 @@ def _wrong(path: Path, held: Mapping[Any, Any]) -> Iterable[Finding]:
     for key in _FOLDERS:
         if held.get(key) is not None and not isinstance(held[key], str):
             yield say(key, f"{held[key]!r} is no path")
-    slurm, check, watch = held.get("slurm"), held.get("check"), held.get("watch")
+    slurm, watch = held.get("slurm"), held.get("watch")
     if slurm is not None and (not isinstance(slurm, dict) or set(slurm) - {"conf"}):
         yield say("slurm", f"{slurm!r} is not the place of slurm.conf", "slurm: {conf: /etc/slurm/slurm.conf}")
-    if check is not None and (not isinstance(check, list) or not all(isinstance(word, str) for word in check)):
-        yield say("check", "is a list of words", "check: [ssh, '{node}', /etc/slurm/scripts/checks.sh, full]")
+    for key in ("check", "take"):
+        words = held.get(key)
+        if words is not None and (not isinstance(words, list) or not all(isinstance(word, str) for word in words)):
+            yield say(key, "is a list of words", "check: [ssh, '{node}', /etc/slurm/scripts/checks.sh, full]")
     if watch is not None and (not isinstance(watch, dict) or not all(_positive(key, watch) for key in watch)):
         yield say("watch", f"{watch!r} is not every_s and dead_after_s", "watch: {every_s: 10, dead_after_s: 60}")
 

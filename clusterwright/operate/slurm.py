@@ -146,9 +146,15 @@ class Slurm:
         limit = self.seconds if seconds is None else seconds
         try:
             done = subprocess.run(
-                list(words), env=self.environment, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                timeout=limit, check=False, encoding="utf-8", errors="replace",
-            )  # fmt: skip
+                list(words),
+                env=self.environment,
+                input=stdin,
+                capture_output=True,
+                timeout=limit,
+                check=False,
+                encoding="utf-8",
+                errors="replace",
+            )
         except subprocess.TimeoutExpired:
             raise self._failed(words, f"no answer within {limit:g} s", "is slurmctld up? scontrol ping") from None
         except OSError as error:
@@ -169,6 +175,15 @@ class Slurm:
             return " is UP" in self.run("scontrol", "ping", seconds=5)
         except WorldError:
             return False
+
+    def must_be_up(self) -> None:
+        """Nothing when slurmctld answers.
+
+        Raises:
+            WorldError: it does not.
+        """
+        if not self.up():
+            raise self._failed(("scontrol", "ping"), "slurmctld does not answer", "bring it up; nothing was changed")
 
     def nodes(self) -> list[Node]:
         """Every node."""
@@ -196,6 +211,24 @@ class Slurm:
     def job_name(self, key: str) -> str:
         """The name of a job, as its user wrote it."""
         return self.run("squeue", "--noheader", "--states=all", "-j", key, "-o", "%j").rstrip("\n")
+
+    def job_state(self, key: str) -> str:
+        """The state of a job now; empty when the controller does not hold it."""
+        try:
+            return self.run("squeue", "--noheader", "--states=all", "-j", key, "-o", "%T").strip()
+        except WorldError:
+            return ""
+
+    def job_comment(self, key: str) -> str:
+        """The comment of a job, as its user wrote it."""
+        return self.run("squeue", "--noheader", "--states=all", "-j", key, "-o", "%k").rstrip("\n")
+
+    def ended_s(self, key: str) -> float:
+        """When a job ended, seconds since the epoch; 0 when the controller does not hold it."""
+        try:
+            return _seconds(self.run("squeue", "--noheader", "--states=all", "-j", key, "-O", "EndTime:.").strip())
+        except WorldError:
+            return 0.0
 
     # --- what is done; each call is one change ---
 
