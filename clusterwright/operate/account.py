@@ -19,6 +19,7 @@ from clusterwright.findings import Finding
 from clusterwright.operate.account_codes import FINDINGS
 from clusterwright.operate.account_costs import Costs
 from clusterwright.operate.account_split import split
+from clusterwright.operate.slurm import plain_text
 from clusterwright.traces import SECOND_US, JobTable, held_us
 from clusterwright.units import HOUR_S, JOULE_PER_KWH
 
@@ -157,7 +158,7 @@ class Bill:
         """A row a team."""
         for team in self.teams:
             yield {
-                "team": team.name,
+                "team": plain_text(team.name, 200),
                 "jobs": team.jobs,
                 "gpu_hours": round(team.gpu_hours, 3),
                 "used_gpu_hours": None if team.used_gpu_hours is None else round(team.used_gpu_hours, 3),
@@ -259,7 +260,7 @@ class _Held:
         for name in names[:-2]:
             if name not in costs.quotas:
                 hint = "name it among the tenants of the spec, or say --overhead"
-                found.append(FINDINGS["ACCOUNT-NO-QUOTA"].at(name or "(no account)", "has no quota", hint))
+                found.append(FINDINGS["ACCOUNT-NO-QUOTA"].at(plain_text(name) or "(no account)", "has no quota", hint))
         counts = [len(np.unique(jobs.job_id[team == i])) for i in range(len(names))]
         return cls(names, tuple(counts), sums, busy, key, energy, quota, idle / costs.gpu_hours)
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clusterwright.operate.account import Bill, Team
+from clusterwright.operate.slurm import plain_text
 from clusterwright.traces import SECOND_US
 
 __all__ = ["COLUMNS", "focus_rows"]
@@ -54,6 +55,7 @@ def focus_rows(bill: Bill) -> Iterator[dict[str, Any]]:
 def _row(bill: Bill, team: Team) -> dict[str, Any]:
     costs = bill.costs
     period = {"Start": _time(costs.begin_us), "End": _time(costs.end_us)}
+    name = plain_text(team.name, 200) or "(no account)"
     made: dict[str, Any] = dict.fromkeys(COLUMNS, "")
     made |= {
         "BillingAccountId": costs.cluster,
@@ -66,8 +68,8 @@ def _row(bill: Bill, team: Team) -> dict[str, Any]:
         "PublisherName": costs.cluster,
         "RegionId": costs.region,
         "RegionName": costs.region,
-        "SubAccountId": team.name,
-        "SubAccountName": team.name,
+        "SubAccountId": name,
+        "SubAccountName": name,
         "SubAccountType": "Team",
     }
     made |= {f"BillingPeriod{key}": text for key, text in period.items()}

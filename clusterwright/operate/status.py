@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from clusterwright.errors import WorldError
+from clusterwright.cluster import load
+from clusterwright.errors import InputError, WorldError
 from clusterwright.findings import Finding
 from clusterwright.operate.account_codes import FINDINGS
 from clusterwright.operate.account_history import history
 from clusterwright.operate.prometheus import Alert, Prometheus, Sample
 from clusterwright.operate.site import Site
 from clusterwright.operate.slurm import Job, Node, Slurm, plain_text
-from clusterwright.traces import METRICS, Capacity, History, Measure, Measures, judged, measure
+from clusterwright.traces import METRICS, Capacity, Measure, Measures, judged, measure
 
 __all__ = ["Status", "status"]
 
@@ -100,8 +101,8 @@ def status(site: Site, begin_us: int, end_us: int) -> Status:
     samples, alerts = _prometheus(site, asked)
     if nodes is None and held is None and samples is None:
         raise WorldError(asked.failures)
-    capacity = _capacity(nodes or (), held)
-    past = measure(held.jobs, capacity, begin_us, end_us) if held is not None and capacity.nodes else None
+    capacity = _capacity(site, nodes)
+    past = measure(held.jobs, capacity, begin_us, end_us) if held is not None else None
     findings = [*asked.findings, *(held.findings if held else ())]
     return Status(
         site.name,
@@ -153,14 +154,19 @@ def _prometheus(site: Site, asked: _Asked) -> tuple[list[Sample] | None, list[Al
     return samples, asked.of("prometheus", server.alerts, "alerts") if samples is not None else None
 
 
-def _capacity(nodes: Sequence[Node], held: History | None) -> Capacity:
-    """What Slurm has; without it what the jobs of the history held at most on a node."""
-    sizes = [node.gpus for node in nodes if node.gpus]
+def _capacity(site: Site, nodes: Sequence[Node] | None) -> Capacity:
+    """What Slurm has, spares included; when it does not answer what the design has; else nothing is known of it."""
+    sizes = [node.gpus for node in nodes or () if node.gpus]
     if sizes:
         return Capacity(max(sizes), len(sizes), float(sum(sizes)))
-    if held is None or not len(held.jobs):
-        return Capacity(1, 0, 0.0)
-    return Capacity.steady(int(held.jobs.nodes.max(initial=1)), int(held.jobs.gpus.max(initial=1)))
+    if site.design is not None:
+        try:
+            design = load(site.design)
+        except InputError:
+            return Capacity(1, 0, 0.0)
+        each = int(design.value("server.gpus"))
+        return Capacity.steady(int(design.value("compute.nodes") + design.value("compute.spare_nodes")), each)
+    return Capacity(1, 0, 0.0)
 
 
 # --- figures ---

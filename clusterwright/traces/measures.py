@@ -223,7 +223,7 @@ def measure(
         *_work(table, begin_us, end_us, checkpoint_us),
         *_waits(table, begin_us, end_us, sizes or _sizes(capacity)),
     ]
-    scores = _scores(seen, samples)
+    scores = _scores(seen if capacity.gpus > 0 else Queue(0.0, 0.0, 0.0), samples)
     worst = max(scores, key=lambda name: scores[name])
     hour = 3600 * SECOND_US
     return Measures(
@@ -258,11 +258,15 @@ def _utilisation(
         yield judged("gpu_utilisation", busy, why=f"measured for {covered:.0%} of the GPU time held")
     else:
         yield judged("gpu_utilisation", math.nan, why="accounting does not say how busy GPUs are")
+    if capacity.gpus <= 0:
+        shares = ("node_utilisation", "cluster_utilisation", "stranded", "fragmentation")
+        yield from (judged(name, math.nan, why="the size of the cluster is not known") for name in shares)
+        return
     use = node_use(table, capacity, begin_us, end_us)
     no_list = "the history does not say on which nodes jobs ran"
     share = math.nan if use is None else use.held / (capacity.nodes * period)
     yield judged("node_utilisation", share, why=no_list if use is None else "")
-    yield judged("cluster_utilisation", float(held.sum()) / max(whole, 1e-9))
+    yield judged("cluster_utilisation", float(held.sum()) / whole)
     stranded = capacity.stranded_us(begin_us, end_us)
     gone = "" if capacity.known else "outages of nodes were not observed"
     yield judged("stranded", stranded / whole if capacity.known else math.nan, why=gone)

@@ -141,6 +141,12 @@ def test_each_source_that_is_down_is_named_and_the_others_are_shown(slurm: set[s
     found = status(site(prometheus.url), BEGIN, END)
     assert found.blind == ("slurmctld", "slurmdbd")
     assert found.measures.get("gpu_utilisation").value == 0.8
+    slurm -= {"sacct"}  # slurmctld alone is down: waits and failures are known, shares of the cluster are not
+    found = status(site(None), BEGIN, END)
+    assert found.measures.get("failure_rate").value == pytest.approx(3 / 20)  # jobs 3, 6 and 15 of 20 that ended
+    assert "size of the cluster" in found.measures.get("cluster_utilisation").why
+    assert found.measures.bottleneck == "none"
+    slurm |= {"sacct"}
     slurm -= {"scontrol"}
     assert status(site(None), BEGIN, END).blind == ("slurmdbd", "prometheus")
 
