@@ -68,7 +68,9 @@ class Prometheus:
             return [Sample({}, float(data["result"][1]), float(data["result"][0]))]
         return [Sample(one["metric"], float(one["value"][1]), float(one["value"][0])) for one in data["result"]]
 
-    def series(self, text: str, begin_s: float, end_s: float, step_s: float) -> list[tuple[Mapping[str, str], list[Any]]]:
+    def series(
+        self, text: str, begin_s: float, end_s: float, step_s: float
+    ) -> list[tuple[Mapping[str, str], list[Any]]]:
         """The values of a PromQL expression over time: labels, and pairs of time and text of the value.
 
         Raises:
