@@ -58,6 +58,8 @@ VERBS = {
         Verb("lab", "operate", "run the rendered cluster as a real Slurm on this machine"),
         Verb("operate", "operate", "watch a cluster: drain, requeue, put spares in, give nodes back"),
         Verb("submit", "operate", "plan a job by the laws, submit it, follow it"),
+        Verb("status", "operate", "hold a running cluster against its targets"),
+        Verb("account", "operate", "share what the cluster costs among its teams, or account for one job"),
         Verb("report", "look", "write a design as one HTML file, Markdown and JSON"),
         Verb("validate", "look", "hold the laws against published truth"),
         Verb("calibrate", "look", "fit the step-time law to published runs or to your own"),

@@ -5,26 +5,54 @@ A cluster is reached through ``site.yaml`` (:class:`Site`): a lab writes one, a 
 
 from __future__ import annotations
 
-from clusterwright.operate.codes import FINDINGS
+from clusterwright.findings import codes as together
+from clusterwright.operate.account import BASES, IDLE_RULES, Bill, Team, account
+from clusterwright.operate.account_codes import FINDINGS as ACCOUNT_FINDINGS
+from clusterwright.operate.account_costs import Costs, costs_of
+from clusterwright.operate.account_focus import COLUMNS as FOCUS_COLUMNS
+from clusterwright.operate.account_focus import focus_rows
+from clusterwright.operate.account_history import history, measured, period
+from clusterwright.operate.account_job import JobReport, job_report
+from clusterwright.operate.codes import FINDINGS as SITE_FINDINGS
 from clusterwright.operate.prometheus import Prometheus
 from clusterwright.operate.site import Site, Watch, deployed_of, find_site, read_site
 from clusterwright.operate.slurm import Slurm
 from clusterwright.operate.submit import Planned, Seen, follow, plan_job, script_of, send, states
+from clusterwright.operate.status import Status, status
 
 __all__ = [
+    "BASES",
     "FINDINGS",
+    "FOCUS_COLUMNS",
+    "IDLE_RULES",
+    "Bill",
+    "Costs",
+    "JobReport",
     "Planned",
     "Prometheus",
     "Seen",
     "Site",
     "Slurm",
+    "Status",
+    "Team",
     "Watch",
+    "account",
+    "costs_of",
     "deployed_of",
     "find_site",
+    "focus_rows",
     "follow",
+    "history",
+    "job_report",
+    "measured",
+    "period",
     "plan_job",
     "read_site",
     "script_of",
     "send",
     "states",
+    "status",
 ]
+
+FINDINGS = together(*SITE_FINDINGS.values(), *ACCOUNT_FINDINGS.values())
+"""The codes of the room."""

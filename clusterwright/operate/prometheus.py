@@ -94,6 +94,18 @@ class Prometheus:
         ]  # fmt: skip
 
     @_readable
+    def series(
+        self, text: str, begin_s: float, end_s: float, step_s: float
+    ) -> list[tuple[Mapping[str, str], list[Any]]]:
+        """The values of a PromQL expression over time: labels, and pairs of time and text of the value.
+
+        Raises:
+            WorldError: it does not answer, or refuses the query.
+        """
+        asked = {"query": text, "start": f"{begin_s:.3f}", "end": f"{end_s:.3f}", "step": f"{step_s:.3f}"}
+        return [(one["metric"], one["values"]) for one in self._get("query_range", asked)["result"]]
+
+    @_readable
     def alerts(self) -> list[Alert]:
         """Every alert that is pending or fires.
 

@@ -25,10 +25,11 @@ from clusterwright.domains.scheduling.policy import Policy as SlurmPolicy
 from clusterwright.domains.scheduling.policy_text import account_lines, account_words, conf_lines
 from clusterwright.domains.scheduling.policy_text import read_policy as read_slurm_policy
 from clusterwright.domains.scheduling.sizing import size
-from clusterwright.domains.scheduling.slurm_text import Line, brackets, duration, hosts, minutes, parse
+from clusterwright.domains.scheduling.slurm_text import Line, duration, minutes, parse
 from clusterwright.domains.scheduling.telling import fill_nodes, say
 from clusterwright.domains.scheduling.tenants import fill_tenants
 from clusterwright.spec import Spec
+from clusterwright.traces import brackets, hosts
 
 __all__ = [
     "FINDINGS",

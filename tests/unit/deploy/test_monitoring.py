@@ -21,10 +21,9 @@ from clusterwright.deploy.targets import target
 from clusterwright.deploy.targets.monitoring import alerts_nodes, queries
 from clusterwright.deploy.targets.monitoring.check_alerting import routed
 from clusterwright.deploy.targets.monitoring.figures import table
-from clusterwright.deploy.targets.monitoring.metric import filled
-from clusterwright.deploy.targets.monitoring.metrics import METRICS, metric
 from clusterwright.design import design
 from clusterwright.spec import load_spec
+from clusterwright.traces import METRICS, filled, metric
 
 Render = Callable[..., Bundle]
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -250,7 +249,7 @@ def test_every_figure_and_series_of_the_table_is_known() -> None:
     for one in METRICS:
         for trait in traits:
             if text := one.text({trait}):
-                from clusterwright.deploy.targets.monitoring.metric import placeholders
+                from clusterwright.traces import placeholders
 
                 read = queries.names(filled(text, dict.fromkeys(placeholders(text), 1.0)))
                 assert {name for name in read.series if ":" not in name} <= exporters, one.name

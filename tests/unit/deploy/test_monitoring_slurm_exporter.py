@@ -20,13 +20,10 @@ NodeName=n2 Arch=x86_64 CPUAlloc=8 State=MIXED+PLANNED CfgTRES=cpu=128,gres/gpu=
 NodeName=n3 CPUAlloc=0 State=IDLE+DRAIN CfgTRES=cpu=128,gres/gpu=8 AllocTRES= Reason=XID 79 on GPU=3 [root@2026-12-01T04:00:00]
 NodeName=n4 CPUAlloc=0 State=DOWN* CfgTRES=cpu=128,gres/gpu=8 AllocTRES=
 """  # noqa: E501  # as Slurm writes it
-JOBS_22_05 = """\
-JobId=7 JobName=a "b" $(c) UserId=alice(1000) Account=research JobState=RUNNING Reason=None SubmitTime=2026-12-01T04:00:00 EligibleTime=2026-12-01T04:00:00 StartTime=2026-12-01T04:02:00 EndTime=Unknown Partition=gpu NodeList=n[1-2] NumNodes=2 TRES=cpu=72,node=2,gres/gpu=10
-JobId=8 JobName=w UserId=bob(1001) Account=research JobState=PENDING Reason=Resources SubmitTime=2026-12-01T04:00:00 StartTime=Unknown Partition=gpu NodeList=(null) TRES=cpu=64,gres/gpu=512
-"""  # noqa: E501
-JOBS_25_05 = JOBS_22_05.replace(" TRES=", " ReqTRES=").replace(
-    "ReqTRES=cpu=72,node=2,gres/gpu=10", "ReqTRES=cpu=72,node=2,gres/gpu=10 AllocTRES=cpu=72,node=2,gres/gpu=10"
-)
+JOBS = """\
+7|RUNNING|research|alice|gpu|n[1-2]|cpu=72,node=2,gres/gpu=10,gres/gpu:h100=10|2026-12-01T04:00:00|2026-12-01T04:00:00|2026-12-01T04:02:00|
+8|PENDING|research|bob|gpu||cpu=64,gres/gpu=512|2026-12-01T04:00:00|2026-12-01T04:00:00|N/A|
+"""  # as squeue 22.05.8 writes it
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +39,13 @@ def exporter(program: str) -> Any:
 
 
 def _page(exporter: Any, state: Any, nodes: str, jobs: str) -> set[str]:
-    said = {"node": nodes, "job": jobs}
-    exporter.asked = lambda kind: [exporter.fields(line) for line in said[kind].splitlines()]
+    exporter.asked = lambda kind: [exporter.fields(line) for line in nodes.splitlines()]
+    exporter.queue = lambda: exporter.listed(jobs)
     return set(state.page().splitlines())
 
 
-@pytest.mark.parametrize("jobs", [JOBS_22_05, JOBS_25_05], ids=["22.05", "25.05"])
-def test_nodes_jobs_and_queue_are_what_scontrol_says(exporter: Any, jobs: str) -> None:
-    lines = _page(exporter, exporter.State(), NODES, jobs)
+def test_nodes_jobs_and_queue_are_what_slurm_says(exporter: Any) -> None:
+    lines = _page(exporter, exporter.State(), NODES, JOBS)
     assert {
         'slurm_node_gpus_total{node_name="n2"} 8',
         'slurm_node_gpus_allocated{node_name="n1"} 8',
@@ -69,12 +65,10 @@ def test_nodes_jobs_and_queue_are_what_scontrol_says(exporter: Any, jobs: str) -
 def test_a_wait_is_counted_once_and_by_the_size_of_the_job(exporter: Any) -> None:
     """Submitted at 4:00, started at 4:02 on 10 GPUs, more than a node: 120 s, in the bucket up to 300 s."""
     state = exporter.State()
-    waiting = JOBS_22_05.replace("JobState=RUNNING", "JobState=PENDING").replace(
-        "StartTime=2026-12-01T04:02:00", "StartTime=Unknown"
-    )
+    waiting = JOBS.replace("RUNNING", "PENDING").replace("2026-12-01T04:02:00", "N/A")
     _page(exporter, state, NODES, waiting)
     for _ in range(3):
-        lines = _page(exporter, state, NODES, JOBS_22_05)
+        lines = _page(exporter, state, NODES, JOBS)
     assert 'slurm_job_wait_seconds_bucket{account="research",size="unit",le="60"} 0' in lines
     assert 'slurm_job_wait_seconds_bucket{account="research",size="unit",le="300"} 1' in lines
     assert 'slurm_job_wait_seconds_count{account="research",size="unit"} 1' in lines
@@ -83,9 +77,9 @@ def test_a_wait_is_counted_once_and_by_the_size_of_the_job(exporter: Any) -> Non
 
 def test_ends_and_failures_of_nodes_are_counted_once_and_not_those_before_the_program(exporter: Any) -> None:
     state = exporter.State()
-    assert 'slurm_node_fails_total{node_name="n4"} 0' in _page(exporter, state, NODES, JOBS_22_05)
+    assert 'slurm_node_fails_total{node_name="n4"} 0' in _page(exporter, state, NODES, JOBS)
     nodes = NODES.replace("State=ALLOCATED", "State=DOWN*")
-    jobs = JOBS_22_05.replace("JobState=RUNNING", "JobState=NODE_FAIL")
+    jobs = JOBS.replace("RUNNING", "NODE_FAIL")
     for _ in range(2):
         lines = _page(exporter, state, nodes, jobs)
     assert 'slurm_node_fails_total{node_name="n1"} 1' in lines
@@ -110,12 +104,11 @@ def test_lists_of_nodes(exporter: Any) -> None:
 
 
 def test_the_program_runs_and_its_page_is_prometheus_text(program: str, tmp_path: Path) -> None:
-    """A false scontrol that answers as Slurm does."""
-    fake = tmp_path / "scontrol"
-    (tmp_path / "node").write_text(NODES)
-    (tmp_path / "job").write_text(JOBS_25_05)
-    fake.write_text(f'#!/bin/sh\ncat "{tmp_path}/$4"\n')
-    fake.chmod(0o755)
+    """False clients that answer as Slurm's do."""
+    for name, text in (("scontrol", NODES), ("squeue", JOBS)):
+        (tmp_path / f"{name}.said").write_text(text)
+        (tmp_path / name).write_text(f'#!/bin/sh\ncat "{tmp_path}/{name}.said"\n')
+        (tmp_path / name).chmod(0o755)
     (tmp_path / "exporter.py").write_text(program)
     done = subprocess.run(
         [sys.executable, str(tmp_path / "exporter.py"), "--once"],
@@ -125,3 +118,10 @@ def test_the_program_runs_and_its_page_is_prometheus_text(program: str, tmp_path
         check=True,
     )
     assert 'slurm_node_job{job_id="7",node_name="n2"} 1' in done.stdout.splitlines()
+
+
+def test_no_field_that_a_user_writes_is_asked_for(program: str, exporter: Any) -> None:
+    """A job's name with a line break and 'JobState=... Account=...' in it once stopped the exporter for good."""
+    assert not {"Name", "Comment", "WorkDir", "Command"} & set(exporter.JOB)
+    assert '"show", "job"' not in program
+    assert exporter.listed("y JobState=COMPLETED Account=product\n7|RUNNING|x\n|||||||||||\n") == []

@@ -12,8 +12,8 @@ from clusterwright.deploy.judges.slurm import MARIADBD, SLURMCTLD, SLURMDBD
 from clusterwright.deploy.targets.slurm.site import share_of
 from clusterwright.deploy.targets.slurm.strict import wrong_lines
 from clusterwright.deploy.targets.slurm.versions import Dialect, parameters, values
+from clusterwright.domains.scheduling import duration, hosts, minutes, parse
 from clusterwright.domains.scheduling.policy_text import read_policy
-from clusterwright.domains.scheduling.slurm_text import duration, hosts, minutes, parse
 from clusterwright.errors import InputError
 
 RELEASES = VERSIONS["slurm"]

@@ -18,9 +18,9 @@ from clusterwright.deploy.targets.monitoring.check import check
 from clusterwright.deploy.targets.monitoring.check_grafana import panel_queries
 from clusterwright.deploy.targets.monitoring.facts import facts
 from clusterwright.deploy.targets.monitoring.figures import Place, place
-from clusterwright.deploy.targets.monitoring.metric import Level, number
 from clusterwright.deploy.targets.monitoring.reading import Here, data
 from clusterwright.deploy.text import as_json, as_yaml, fill
+from clusterwright.traces import Level, number
 
 __all__ = ["TARGET"]
 

@@ -1,6 +1,6 @@
 """What an alert is: when, how bad, for whom, why at that value, and what to do first.
 
-As in ``metrics.py`` queries are PromQL by traits, with ``@figure@`` from the design.
+As in the table of metrics queries are PromQL by traits, with ``@figure@`` from the design.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from clusterwright.deploy.targets.monitoring.metric import Level
+from clusterwright.traces import Level
 
 __all__ = ["SEVERITIES", "TEAMS", "Alert"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from clusterwright.deploy.targets.monitoring.alert import Alert
 from clusterwright.deploy.targets.monitoring.alerts_nodes import GPU_ALERTS, HOST_ALERTS
-from clusterwright.deploy.targets.monitoring.metric import number
-from clusterwright.deploy.targets.monitoring.metrics import PRODUCT, metric
+from clusterwright.traces import PRODUCT, metric, number
 
 __all__ = ["ALERTS"]
 

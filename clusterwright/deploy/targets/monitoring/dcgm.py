@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from clusterwright.deploy.targets.monitoring.alerts import ALERTS
 from clusterwright.deploy.targets.monitoring.figures import XID_WINDOW_S, Place, table
-from clusterwright.deploy.targets.monitoring.metric import filled, placeholders
-from clusterwright.deploy.targets.monitoring.metrics import METRICS
 from clusterwright.deploy.targets.monitoring.queries import names
+from clusterwright.traces import METRICS, filled, placeholders
 
 __all__ = ["PANEL_FIELDS", "counters", "environment", "fields"]
 

@@ -37,7 +37,7 @@ class Place:
     Attributes:
         servers: hosts of Prometheus, in pairs; the first pair also works out what concerns the whole site.
         pairs: how many pairs share the site's nodes.
-        traits: keys of the queries that hold here; see ``metrics.py``.
+        traits: keys of the queries that hold here; see :mod:`clusterwright.traces`.
         figures: figures of the design by the names that queries use.
         gpu_groups: GPUs of a node by group.
         sizes: classes of jobs by GPUs: name -> at most.

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterwright.deploy.targets.monitoring.figures import Place
-from clusterwright.deploy.targets.monitoring.metric import placeholders
 from clusterwright.deploy.targets.monitoring.panels import BOARDS, Board, Panel, Query, query_for
 from clusterwright.deploy.targets.monitoring.queries import names
 from clusterwright.deploy.targets.monitoring.rules import metrics, query_of
+from clusterwright.traces import placeholders
 
 __all__ = ["COLUMNS", "SOURCE", "UNITS", "dashboard", "dashboards", "datasources", "providers"]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from clusterwright.deploy.targets.monitoring.metrics import metric
+from clusterwright.traces import metric
 
 __all__ = ["BOARDS", "Board", "Panel", "Variable"]
 

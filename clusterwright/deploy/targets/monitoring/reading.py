@@ -14,9 +14,9 @@ import yaml
 
 from clusterwright.deploy.bundle import Folder
 from clusterwright.deploy.targets.monitoring.figures import table
-from clusterwright.deploy.targets.monitoring.metrics import METRICS
 from clusterwright.deploy.targets.monitoring.rules import exported
 from clusterwright.deploy.text import load_yaml
+from clusterwright.traces import METRICS
 
 __all__ = ["Here", "data", "secrets", "unknown"]
 

@@ -9,9 +9,8 @@ from typing import Any
 from clusterwright.deploy.targets.monitoring.alert import Alert
 from clusterwright.deploy.targets.monitoring.alerts import ALERTS
 from clusterwright.deploy.targets.monitoring.figures import Place, table
-from clusterwright.deploy.targets.monitoring.metric import Level, Metric, filled, placeholders
-from clusterwright.deploy.targets.monitoring.metrics import METRICS
 from clusterwright.deploy.targets.monitoring.queries import names
+from clusterwright.traces import METRICS, Level, Metric, filled, placeholders
 
 __all__ = ["alert_file", "alerts", "federated", "known", "metrics", "query_of", "record_file", "runbook_url"]
 

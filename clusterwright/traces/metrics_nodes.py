@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.deploy.targets.monitoring.metric import Metric
+from clusterwright.traces.metric import Metric
 
 __all__ = ["ALLOCATED", "ALLOCATION", "EACH", "GPUS", "HOSTS", "NODE"]
 

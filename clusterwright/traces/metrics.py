@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.deploy.targets.monitoring.metric import Metric
-from clusterwright.deploy.targets.monitoring.metrics_nodes import ALLOCATED, ALLOCATION, EACH, GPUS, HOSTS
+from clusterwright.traces.metric import Metric
+from clusterwright.traces.metrics_nodes import ALLOCATED, ALLOCATION, EACH, GPUS, HOSTS
 
 __all__ = ["METRICS", "PRODUCT", "metric"]
 
