@@ -17,8 +17,8 @@ from clusterwright.operate.codes import FINDINGS as SITE_FINDINGS
 from clusterwright.operate.prometheus import Prometheus
 from clusterwright.operate.site import Site, Watch, deployed_of, find_site, read_site
 from clusterwright.operate.slurm import Slurm
-from clusterwright.operate.submit import Planned, Seen, follow, plan_job, script_of, send, states
 from clusterwright.operate.status import Status, status
+from clusterwright.operate.submit import Planned, Seen, follow, plan_job, script_of, send, states
 
 __all__ = [
     "BASES",
