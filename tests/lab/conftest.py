@@ -15,7 +15,7 @@ from tests.lab.living import SPEC, Life, Run, clusterwright, torch_lacking
 
 
 def _lacking() -> str:
-    found = lab.missing(watched=False)
+    found = lab.missing()
     return "; ".join(f"{one.message}: {one.hint}" for one in found)
 
 
@@ -34,7 +34,7 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     try:
         spec = tmp_path_factory.mktemp("spec") / "life.yaml"
         spec.write_text(SPEC, "utf-8")
-        done = clusterwright("lab", "up", str(spec), "--name", "life", "--no-monitoring")
+        done = clusterwright("lab", "up", str(spec), "--name", "life")
         assert done.returncode == 0, done.stderr
         held = lab.find("life")
         site = read_site(held.site)

@@ -39,12 +39,12 @@ name: life
 workloads:
   - name: tune
     train: {model: llama-3-8b, tokens: 5e9, sequence: 8192, global_batch: 512 sequences, deadline: 14 d}
-compute: {accelerators: [h100-sxm-80gb], gpus: 32}
+compute: {accelerators: [h100-sxm-80gb], gpus: 48}
 scheduler: {kind: slurm}
 reliability: {spares: 1}
-sites: [{name: main, region: us-east, rack_power: 50 kW}]
+sites: [{name: main, region: us-east, rack_power: 25 kW}]
 tenants:
-  - {name: research, share: 2, quota: 24}
+  - {name: research, share: 2, quota: 40}
   - {name: students, share: 1, quota: 8, limit: 16, priority: low}
 """
 STEPS, EVERY = 60, 10
