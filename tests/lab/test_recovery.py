@@ -72,8 +72,8 @@ def watcher(life: Life, tmp_path: Path) -> Iterator[Watcher]:
     homes = [name for name in parts["train"].nodes if "spare" not in name]
     for name in ("train", "interactive"):
         life.slurm.set_partition_nodes(name, homes)
-    life.slurm.set_partition_state("train", True)
-    life.slurm.set_partition_state("interactive", True)
+    life.slurm.set_partition_up("train", True)
+    life.slurm.set_partition_up("interactive", True)
 
 
 @pytest.fixture(scope="session")
@@ -120,7 +120,7 @@ def test_after_a_fault_the_training_goes_on_with_a_spare_and_the_same_losses(
     assert drained <= DRAINED_S
     again = _again(run, 1, begun)
     assert run.end() == "COMPLETED", run.said()[-2000:]
-    assert "spare-in" in watcher.kinds()
+    assert "spare" in watcher.kinds()
     assert [world for _, world in run.attempts()] == [2, 2]
     assert run.lost_steps() <= EVERY + 1
     off = apart(run.losses(), undisturbed.losses())
