@@ -16,6 +16,7 @@ from clusterwright.spec.fabric import Fabric
 from clusterwright.spec.facility import Limits, Site
 from clusterwright.spec.load import load_spec, read_spec
 from clusterwright.spec.migrate import VERSION
+from clusterwright.spec.overrides import written_anew
 from clusterwright.spec.reference import reference
 from clusterwright.spec.reliability import Reliability
 from clusterwright.spec.scheduling import Scheduler
@@ -52,4 +53,5 @@ __all__ = [
     "read_spec",
     "reference",
     "schema",
+    "written_anew",
 ]

@@ -1,0 +1,300 @@
+"""Nodes, as 'scontrol show node', its JSON, sinfo and slurm.conf write them.
+
+Free text (a node's reason, comment, extra, its kernel) can hold anything, 'Gres=gpu:h100:800' too: it is cut away before
+fields are read, and of two equal keys the first counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from clusterwright.domains.scheduling import Line, hosts
+from clusterwright.findings import Finding
+from clusterwright.operate.observe.codes import FINDINGS
+from clusterwright.operate.observe.found import Dump, Node, gpus_of
+from clusterwright.source import Place
+
+__all__ = ["add_node", "nodes_of_conf", "nodes_of_json", "nodes_of_sinfo", "nodes_of_text", "plain"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_START = re.compile(r"^NodeName=", re.MULTILINE)
+_FREE = re.compile(r"\s(?:Reason|Comment|Extra)=")
+_KERNEL = re.compile(r"\sOS=.*?(?=\s+RealMemory=\d)", re.DOTALL)
+_FIELD = re.compile(
+    r"(?:^|\s)(NodeName|CPUTot|Sockets|CoresPerSocket|ThreadsPerCore|RealMemory|AvailableFeatures|Gres|State"
+    r"|Partitions|Version)=(\S+)"
+)
+_NEEDED = ("CPUTot", "RealMemory", "Gres", "State")
+_NONE = {"", "(null)", "N/A", "none"}
+
+
+def plain(text: str, most: int = 60) -> str:
+    """Somebody's text without control characters."""
+    return "".join(c if c.isprintable() else "?" for c in text)[:most]
+
+
+def add_node(dump: Dump, node: Node) -> None:
+    """Take a node in; its name is judged, and what another file said of it is compared."""
+    if not _NAME.fullmatch(node.name):
+        said = f"'{plain(node.name)}' is no name of a node"
+        dump.findings.append(FINDINGS["OBSERVE-NAME"].at(node.place, said, "letters, digits, dots and dashes"))
+        return
+    held = dump.nodes.get(node.name)
+    if held is None:
+        dump.nodes[node.name] = node
+        return
+    if held.place.file == node.place.file:
+        said = f"node '{node.name}' is here twice, first at {held.place}"
+        dump.findings.append(FINDINGS["OBSERVE-FILE"].at(node.place, said, "make the dump again"))
+    elif sum(n for _, n in held.gres) != sum(n for _, n in node.gres):
+        said = f"node '{node.name}' has {_told(node)}, and {_told(held)} at {held.place}"
+        dump.findings.append(FINDINGS["OBSERVE-MIXED"].at(node.place, said, "make all files of the dump at one time"))
+
+
+def _told(node: Node) -> str:
+    return " and ".join(f"{n} GPUs {kind}".rstrip() for kind, n in node.gres) or "no GPUs"
+
+
+class _Lines:
+    """Line numbers of offsets that only grow."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.line = text, 0, 1
+
+    def of(self, offset: int) -> int:
+        self.line += self.text.count("\n", self.at, offset)
+        self.at = offset
+        return self.line
+
+
+# --- scontrol show node ---
+
+
+def nodes_of_text(text: str, file: str, dump: Dump) -> None:
+    """Of ``scontrol show node``, one line a node or many."""
+    starts = [found.start() for found in _START.finditer(text)]
+    lines = _Lines(text)
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        place = Place(file, lines.of(start), 1)
+        node = _of_block(text[start:end], place, dump)
+        if node is not None:
+            add_node(dump, node)
+    if not starts:
+        dump.findings.append(FINDINGS["OBSERVE-FILE"].at(Place(file, 1, 1), "holds no node", "scontrol show node"))
+
+
+def _of_block(block: str, place: Place, dump: Dump) -> Node | None:
+    cut = _FREE.search(block)
+    told = block[: cut.start()] if cut else block
+    if " OS=" in told:
+        told = _KERNEL.sub("", told, count=1)
+    held: dict[str, str] = {}
+    for key, value in _FIELD.findall(told):
+        held.setdefault(key, value)
+    lacking = [key for key in _NEEDED if key not in held]
+    if lacking:
+        said = f"node '{plain(held.get('NodeName', ''))}' ends before {', '.join(lacking)}"
+        hint = "the file is cut off; make it again with 'scontrol show node'"
+        dump.findings.append(FINDINGS["OBSERVE-FILE"].at(place, said, hint))
+        return None
+    dump.release = dump.release or held.get("Version", "")
+    return _node(
+        dump,
+        place,
+        name=held["NodeName"],
+        gres=held["Gres"],
+        cpus=held["CPUTot"],
+        sockets=held.get("Sockets", "1"),
+        cores=held.get("CoresPerSocket", "1"),
+        threads=held.get("ThreadsPerCore", "1"),
+        memory=held["RealMemory"],
+        features=held.get("AvailableFeatures", ""),
+        partitions=_split(held.get("Partitions", "")),
+    )
+
+
+def _node(
+    dump: Dump,
+    place: Place,
+    *,
+    name: str,
+    gres: str,
+    cpus: str,
+    sockets: str,
+    cores: str,
+    threads: str,
+    memory: str,
+    features: str,
+    partitions: tuple[str, ...] | None,
+) -> Node | None:
+    try:
+        return Node(
+            name,
+            () if gres in _NONE else gpus_of(gres),
+            int(cpus),
+            int(sockets),
+            int(cores),
+            int(threads),
+            int(memory),
+            _split(features),
+            partitions,
+            place,
+        )
+    except ValueError as error:
+        said = f"node '{plain(name)}': {plain(str(error), 120)}"
+        dump.findings.append(FINDINGS["OBSERVE-FILE"].at(place, said, "make the file again"))
+        return None
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return () if text in _NONE else tuple(part for part in text.split(",") if part)
+
+
+# --- scontrol show node --json ---
+
+
+def nodes_of_json(rows: Sequence[Any], file: str, dump: Dump) -> None:
+    """Of ``scontrol show node --json``, plug-ins v0.0.37 to v0.0.44: lists or text, numbers or ``{set, number}``."""
+    for i, row in enumerate(rows):
+        place = Place(f"{file}: nodes[{i}]")
+        if not isinstance(row, Mapping) or not isinstance(row.get("name"), str):
+            dump.findings.append(FINDINGS["OBSERVE-FILE"].at(place, "is no node with a name", "make the file again"))
+            continue
+        lacking = [key for key in ("cpus", "real_memory", "gres") if key not in row]
+        if lacking:
+            said = f"node '{plain(row['name'])}' has no {', '.join(lacking)}"
+            dump.findings.append(FINDINGS["OBSERVE-FILE"].at(place, said, "scontrol show node --json"))
+            continue
+        node = _node(
+            dump,
+            place,
+            name=row["name"],
+            gres=words(row["gres"]),
+            cpus=number(row["cpus"]),
+            sockets=number(row.get("sockets", 1)),
+            cores=number(row.get("cores", 1)),
+            threads=number(row.get("threads", 1)),
+            memory=number(row["real_memory"]),
+            features=words(row.get("features", "")),
+            partitions=_split(words(row.get("partitions", ""))),
+        )
+        if node is not None:
+            add_node(dump, node)
+
+
+def words(value: object) -> str:
+    """A list of words, or text with commas, as text with commas."""
+    if isinstance(value, list):
+        return ",".join(str(one) for one in value)
+    return "" if value is None else str(value)
+
+
+def number(value: object) -> str:
+    """A number, or ``{set, infinite, number}``, as digits; empty when it is not set or has no end."""
+    if isinstance(value, Mapping):
+        infinite, given = value.get("infinite"), value.get("set", True)
+        return "" if infinite or not given else number(value.get("number"))
+    return str(value)
+
+
+# --- sinfo ---
+
+_COLUMNS = {
+    "NODELIST": "name", "HOSTNAMES": "name", "GRES": "gres", "CPUS": "cpus", "MEMORY": "memory",
+    "AVAIL_FEATURES": "features", "FEATURES": "features", "PARTITION": "partition", "S:C:T": "shape",
+}  # fmt: skip
+
+
+def nodes_of_sinfo(text: str, file: str, dump: Dump) -> None:
+    """Of ``sinfo -N -o '%N|%P|%G|%c|%m|%f'`` with its header; a node has a line for each of its partitions."""
+    lines = text.splitlines()
+    head = [_COLUMNS.get(word.strip(), "") for word in lines[0].split("|")]
+    found: dict[str, tuple[Place, dict[str, str], list[str]]] = {}
+    for i, line in enumerate(lines[1:], 2):
+        row = dict(zip(head, (word.strip() for word in line.split("|")), strict=False))
+        if not {"name", "gres", "cpus", "memory"} <= row.keys():
+            if line.strip():
+                said = "has not the columns NODELIST, GRES, CPUS and MEMORY"
+                dump.findings.append(FINDINGS["OBSERVE-FILE"].at(Place(file, i, 1), said, "make it again"))
+            continue
+        place, _, partitions = found.setdefault(row["name"], (Place(file, i, 1), row, []))
+        partitions += [row["partition"].rstrip("*")] if row.get("partition") else []
+    for name, (place, row, partitions) in found.items():
+        shape = row.get("shape", "").split(":") if row.get("shape", "").count(":") == 2 else ["1", "1", "1"]
+        node = _node(
+            dump,
+            place,
+            name=name,
+            gres=row["gres"],
+            cpus=row["cpus"].rstrip("+"),
+            sockets=shape[0],
+            cores=shape[1],
+            threads=shape[2],
+            memory=row["memory"].rstrip("+"),
+            features=row.get("features", ""),
+            partitions=tuple(partitions) if "partition" in head else None,
+        )
+        if node is not None and name not in dump.nodes:
+            add_node(dump, node)
+
+
+# --- slurm.conf ---
+
+
+def nodes_of_conf(lines: Sequence[Line], file: str, dump: Dump, said_already: bool) -> Iterator[Finding]:
+    """Of the lines ``NodeName=`` of slurm.conf; ``NodeName=DEFAULT`` stands for keys that a line leaves out.
+
+    Args:
+        lines: of the file.
+        file: its name.
+        dump: that takes them in.
+        said_already: whether 'scontrol show node' told of them, which counts more.
+    """
+    default: dict[str, str] = {}
+    for line in lines:
+        if line.key.lower() != "nodename":
+            continue
+        place = Place(file, line.number, 1)
+        keys = {**default, **{key.lower(): value for key, value in line.pairs[1:]}}
+        if line.value == "DEFAULT":
+            default = keys
+            continue
+        try:
+            named = hosts(line.value)
+        except ValueError as error:
+            yield FINDINGS["OBSERVE-FILE"].at(place, plain(str(error), 120), "a host list such as n[01-16]")
+            continue
+        if said_already:
+            continue
+        sockets, cores, threads = (
+            keys.get("sockets", "1"),
+            keys.get("corespersocket", "1"),
+            keys.get("threadspercore", "1"),
+        )
+        product = _product(sockets, cores, threads)
+        for name in named:
+            node = _node(
+                dump,
+                place,
+                name=name,
+                gres=keys.get("gres", ""),
+                cpus=keys.get("cpus", product),
+                sockets=sockets,
+                cores=cores,
+                threads=threads,
+                memory=keys.get("realmemory", "1"),
+                features=keys.get("feature", keys.get("features", "")),
+                partitions=None,
+            )
+            if node is None:
+                break
+            add_node(dump, node)
+
+
+def _product(*texts: str) -> str:
+    made = 1
+    for text in texts:
+        made *= int(text) if text.isdigit() else 1
+    return str(made)
