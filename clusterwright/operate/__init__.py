@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from clusterwright.findings import codes as _codes
 from clusterwright.operate.codes import FINDINGS as OWN
+from clusterwright.operate.drift.codes import FINDINGS as DRIFT
 from clusterwright.operate.observe.codes import FINDINGS as OBSERVE
 from clusterwright.operate.prometheus import Prometheus
 from clusterwright.operate.site import Site, Watch, deployed_of, find_site, read_site
@@ -14,4 +15,4 @@ from clusterwright.operate.slurm import Slurm
 
 __all__ = ["FINDINGS", "Prometheus", "Site", "Slurm", "Watch", "deployed_of", "find_site", "read_site"]
 
-FINDINGS = _codes(*OWN.values(), *OBSERVE.values())
+FINDINGS = _codes(*OWN.values(), *OBSERVE.values(), *DRIFT.values())
