@@ -61,6 +61,8 @@ def _show(found: Drift) -> None:
         for mend in dict.fromkeys(one.mend for one in found.differences):
             click.echo(f"mend: {mend}")
         click.echo()
-    compared = ", ".join(f"{count:,} {part}s" if part != "qos" else f"{count} QOS" for part, count in found.compared.items())
+    compared = ", ".join(
+        f"{count:,} {part}s" if part != "qos" else f"{count} QOS" for part, count in found.compared.items()
+    )
     verdict = f"{len(found.differences)} differences" if found.differences else "as rendered"
     click.echo(f"{found.name}: {verdict}; compared {compared}")

@@ -1,4 +1,4 @@
-"""What runs against what was rendered: nodes, partitions, settings, QOS, accounts; each difference, and what mends it."""
+"""What runs against what was rendered: nodes, partitions, settings, QOS, accounts; each difference and its mend."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterwright.operate.observe.found import Account, Dump, Node, Queue, gpus
 from clusterwright.operate.observe.nodes import plain
 from clusterwright.operate.slurm import plain_text
 
-__all__ = ["BUNDLE", "CLUSTER", "Difference", "accounts", "normal", "partitions", "qos", "settings"]
+__all__ = ["BUNDLE", "CLUSTER", "Difference", "accounts", "nodes", "normal", "partitions", "qos", "settings"]
 
 BUNDLE, CLUSTER = "bundle", "cluster"
 """Who is right: what was designed, or what is there."""
@@ -110,32 +110,41 @@ _USUAL = {
 }  # fmt: skip
 
 
-def partitions(read: Read, dump: Dump, moved: Mapping[str, set[str]]) -> Iterator[Difference]:
+def partitions(read: Read, dump: Dump, moved: Mapping[str, set[str]], take: str) -> Iterator[Difference]:
     """Partitions: their nodes and limits.
 
     Args:
         read: the rendered files.
         dump: what runs.
         moved: partition -> spares that the watcher put into it.
+        take: what makes the cluster read its files again.
     """
     rendered = {line.value: line for line in read.of("PartitionName")}
     for name, line in rendered.items():
         place, queue = f"{read.path('slurm.conf')}:{line.number}", dump.queues.get(name)
         if queue is None:
-            yield Difference("partition", name, "", "a partition", "", BUNDLE, "scontrol reconfigure", place)
+            yield Difference("partition", name, "", "a partition", "", BUNDLE, take, place)
             continue
         yield from _members(name, line, queue, moved.get(name, set()), place)
         for key in _KEYS:
             usual = _USUAL.get(key, "")
             want, have = line.get(key, usual) or usual, queue.get(key, usual) or usual
-            if normal(want) != normal(have):
-                mend = f"scontrol update PartitionName={shlex.quote(name)} {key}={shlex.quote(want or 'NONE')}"
+            if normal(want) != normal(have) or have.upper() == "NONE" != want.upper():
+                mend = _update(name, key, want, take)
                 yield Difference("partition", name, key, _shown(want), _shown(have), BUNDLE, mend, place)
     for name, queue in dump.queues.items():
         if name not in rendered:
             mend = f"scontrol delete PartitionName={shlex.quote(plain(name))}"
             said = f"{len(hosts(queue.nodes))} nodes"
             yield Difference("partition", plain(name), "", "", said, BUNDLE, mend, read.path("slurm.conf"))
+
+
+def _update(name: str, key: str, want: str, take: str) -> str:
+    """What sets a key of a partition; scontrol knows no word for some, which only a new reading of the files sets."""
+    if key.startswith("Def") and key != "Default" and (key != "DefaultTime" or want == "NONE"):
+        return take
+    value = want or ("ALL" if key.startswith("Allow") else "")
+    return f"scontrol update PartitionName={shlex.quote(name)} {key}={shlex.quote(value) if value else ''}"
 
 
 def _members(name: str, line: Line, queue: Queue, moved: set[str], place: str) -> Iterator[Difference]:
@@ -156,8 +165,8 @@ _AT_LEAST = {"accountingstoragetres"}
 """Keys to whose lists Slurm adds words of its own."""
 
 
-def settings(read: Read, dump: Dump, exempt: Sequence[str], take: str) -> tuple[list[Difference], list[str]]:
-    """Keys of slurm.conf against 'scontrol show config', and the keys that it does not show.
+def settings(read: Read, dump: Dump, exempt: Sequence[str], take: str) -> tuple[list[Difference], list[str], int]:
+    """Keys of slurm.conf against 'scontrol show config', keys that it does not show, how many were compared.
 
     Args:
         read: the rendered files.
@@ -165,7 +174,7 @@ def settings(read: Read, dump: Dump, exempt: Sequence[str], take: str) -> tuple[
         exempt: keys that a site has otherwise on purpose.
         take: what makes the cluster read its files again.
     """
-    found, unseen = [], []
+    found, unseen, seen = [], [], 0
     skipped = {key.lower() for key in exempt} | _NOT_SETTINGS
     for line in read.lines:
         key = line.key.lower()
@@ -175,13 +184,14 @@ def settings(read: Read, dump: Dump, exempt: Sequence[str], take: str) -> tuple[
         if running is None:
             unseen.append(line.key)
             continue
+        seen += 1
         want, have = normal(line.value), normal(running[1])
         same = set(want.split(",")) <= set(have.split(",")) if key in _AT_LEAST else want == have
         if not same:
             place = f"{read.path('slurm.conf')}:{line.number}"
             rendered, runs = _words_apart(line.value, running[1])
             found.append(Difference("setting", line.key, "", rendered, runs, BUNDLE, take, place))
-    return found, unseen
+    return found, unseen, seen
 
 
 def _words_apart(rendered: str, running: str) -> tuple[str, str]:
@@ -255,5 +265,7 @@ def _words(one: Account) -> dict[str, str]:
 def _pairs(rendered: Mapping[str, str], running: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     for key, want in rendered.items():
         have = running.get(key, "")
-        if normal(want) != normal(have) and not (key == "PreemptMode" and {normal(want), normal(have)} == {"", "cluster"}):
+        if normal(want) != normal(have) and not (
+            key == "PreemptMode" and {normal(want), normal(have)} == {"", "cluster"}
+        ):
             yield key, want, have

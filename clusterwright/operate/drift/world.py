@@ -17,6 +17,7 @@ import yaml
 from clusterwright.cluster import edited_files
 from clusterwright.deploy import Folder
 from clusterwright.deploy.targets.slurm.reading import Read, sites
+from clusterwright.domains.scheduling import hosts
 from clusterwright.errors import InputError, WorldError
 from clusterwright.findings import Finding
 from clusterwright.operate.drift import compare
@@ -106,14 +107,14 @@ def _files(made: Drift, bundle: Path, folder: Folder) -> None:
 def _slurm(
     made: Drift, read: Read, dump: Dump, moved: Mapping[str, set[str]], exempt: tuple[str, ...], take: str
 ) -> None:
-    settings, unseen = compare.settings(read, dump, exempt, take)
+    settings, unseen, seen = compare.settings(read, dump, exempt, take)
     made.differences += compare.nodes(read, dump)
-    made.differences += compare.partitions(read, dump, moved)
+    made.differences += compare.partitions(read, dump, moved, take)
     made.differences += settings
     made.compared |= {
         "node": len(read.nodes),
         "partition": len(read.of("PartitionName")),
-        "setting": sum(len(one.pairs) == 1 for one in read.lines) - len(unseen) - len(exempt),
+        "setting": seen,
     }
     if exempt:
         said = f"{len(exempt)} keys are exempt: {', '.join(exempt)}"
@@ -143,8 +144,8 @@ def _moved(site: Site, read: Read, dump: Dump, nodes: list[Node], made: Drift) -
         queue = dump.queues.get(line.value)
         if queue is None:
             continue
-        own = set(compare.hosts(line.get("Nodes")))
-        come = (set(compare.hosts(queue.nodes)) - own) & spares
+        own = set(hosts(line.get("Nodes")))
+        come = (set(hosts(queue.nodes)) - own) & spares
         free = len(own & drained) - len(come & journal)
         rest = sorted(come - journal)
         moved[line.value] = (come & journal) | set(rest[: max(free, 0)])
@@ -193,25 +194,25 @@ def _rules(made: Drift, prometheus: Prometheus, folder: Folder, site: str) -> It
         if re.fullmatch(rf"monitoring/{re.escape(site)}/prometheus/rules/[^/]+\.yml", path):
             for group in (yaml.safe_load(folder.read(path)) or {}).get("groups", []):
                 for rule in group["rules"]:
-                    name = (group["name"], rule.get("alert") or rule.get("record"))
-                    rendered.setdefault(name, []).append((str(rule["expr"]), path))
+                    key = (str(group["name"]), str(rule.get("alert") or rule.get("record")))
+                    rendered.setdefault(key, []).append((str(rule["expr"]), path))
     loaded: dict[tuple[str, str], list[str]] = {}
-    for group, name, query in prometheus.rules():
-        loaded.setdefault((group, name), []).append(query)
+    for group_name, name, query in prometheus.rules():
+        loaded.setdefault((group_name, name), []).append(query)
     made.compared["rule"] = sum(map(len, rendered.values()))
     mend = f"curl -X POST {prometheus.url}/-/reload"
-    for (group, name), rules in rendered.items():
-        queries = loaded.pop((group, name), [])
+    for key, rules in rendered.items():
+        queries = loaded.pop(key, [])
         if len(queries) != len(rules):
             said = f"{len(queries)} loaded"
-            yield Difference("rule", name, group, f"{len(rules)} in the files", said, BUNDLE, mend, rules[0][1])
+            yield Difference("rule", key[1], key[0], f"{len(rules)} in the files", said, BUNDLE, mend, rules[0][1])
             continue
         for (want, path), have in zip(rules, queries, strict=True):
             if not _same_query(prometheus, want, have):
-                yield Difference("rule", name, "expr", want[:120], plain(have, 120), BUNDLE, mend, path)
-    for group, name in loaded:
+                yield Difference("rule", key[1], "expr", want[:120], plain(have, 120), BUNDLE, mend, path)
+    for key in loaded:
         place = f"monitoring/{site}/prometheus/rules"
-        yield Difference("rule", plain(name), plain(group), "", "loaded", BUNDLE, mend, place)
+        yield Difference("rule", plain(key[1]), plain(key[0]), "", "loaded", BUNDLE, mend, place)
 
 
 def _same_query(prometheus: Prometheus, want: str, have: str) -> bool:

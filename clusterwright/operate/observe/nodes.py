@@ -1,7 +1,7 @@
 """Nodes, as 'scontrol show node', its JSON, sinfo and slurm.conf write them.
 
-Free text (a node's reason, comment, extra, its kernel) can hold anything, 'Gres=gpu:h100:800' too: it is cut away before
-fields are read, and of two equal keys the first counts.
+Free text (a node's reason, comment, extra, its kernel) can hold anything, 'Gres=gpu:h100:800' too: it is cut away
+before fields are read, and of two equal keys the first counts.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ __all__ = ["add_node", "nodes_of_conf", "nodes_of_json", "nodes_of_sinfo", "node
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _START = re.compile(r"^NodeName=", re.MULTILINE)
-_FREE = re.compile(r"\s(?:Reason|Comment|Extra)=")
-_KERNEL = re.compile(r"\sOS=.*?(?=\s+RealMemory=\d)", re.DOTALL)
-_FIELD = re.compile(
-    r"(?:^|\s)(NodeName|CPUTot|Sockets|CoresPerSocket|ThreadsPerCore|RealMemory|AvailableFeatures|Gres|State"
-    r"|Partitions|Version)=(\S+)"
-)
+_FREE = (" Reason=", " Comment=", " Extra=")
+_KERNEL_LINE = re.compile(r" OS=.*?(?=\s+RealMemory=\d)", re.DOTALL)
+_KEYS = (
+    "CPUTot", "Sockets", "CoresPerSocket", "ThreadsPerCore", "RealMemory", "AvailableFeatures", "Gres", "State",
+    "Partitions", "Version",
+)  # fmt: skip
+_VALUE = re.compile(r"\S*")
 _NEEDED = ("CPUTot", "RealMemory", "Gres", "State")
 _NONE = {"", "(null)", "N/A", "none"}
 
@@ -86,13 +87,12 @@ def nodes_of_text(text: str, file: str, dump: Dump) -> None:
 
 
 def _of_block(block: str, place: Place, dump: Dump) -> Node | None:
-    cut = _FREE.search(block)
-    told = block[: cut.start()] if cut else block
-    if " OS=" in told:
-        told = _KERNEL.sub("", told, count=1)
-    held: dict[str, str] = {}
-    for key, value in _FIELD.findall(told):
-        held.setdefault(key, value)
+    told = _without_free_text(block)
+    held = {"NodeName": _value(told, len("NodeName="))}
+    for key in _KEYS:
+        at = told.find(f" {key}=")
+        if at >= 0:
+            held[key] = _value(told, at + len(key) + 2)
     lacking = [key for key in _NEEDED if key not in held]
     if lacking:
         said = f"node '{plain(held.get('NodeName', ''))}' ends before {', '.join(lacking)}"
@@ -113,6 +113,22 @@ def _of_block(block: str, place: Place, dump: Dump) -> Node | None:
         features=held.get("AvailableFeatures", ""),
         partitions=_split(held.get("Partitions", "")),
     )
+
+
+def _without_free_text(block: str) -> str:
+    """The fields of a node before its reason, comment and extra, without its kernel; hundreds of thousands are read."""
+    end = min((at for key in _FREE if (at := block.find(key)) >= 0), default=len(block))
+    told = block[:end]
+    start = told.find(" OS=")
+    if start < 0:
+        return told
+    line = told.find("\n", start)
+    return told[:start] + told[line:] if line >= 0 else _KERNEL_LINE.sub("", told, count=1)
+
+
+def _value(text: str, at: int) -> str:
+    found = _VALUE.match(text, at)
+    return found.group() if found else ""
 
 
 def _node(

@@ -10,6 +10,7 @@ from clusterwright.findings import Finding
 from clusterwright.operate.observe.codes import FINDINGS
 from clusterwright.operate.observe.found import Dump
 from clusterwright.operate.observe.nodes import plain
+from clusterwright.source import Place
 
 __all__ = ["lost", "policy_of"]
 
@@ -74,7 +75,8 @@ def _script(dump: Dump) -> Iterator[str]:
             continue
         share = one.share if one.share.isdigit() else "1"
         qos = ",".join(dict.fromkeys(filter(None, (one.default_qos, *one.qos))))
-        yield f"account {one.name} parent={one.parent or 'root'} fairshare={share} GrpTRES=gres/gpu={one.gpus} QOS={qos}"
+        told = f"parent={one.parent or 'root'} fairshare={share} GrpTRES=gres/gpu={one.gpus} QOS={qos}"
+        yield f"account {one.name} {told}"
 
 
 def lost(dump: Dump, policy: SlurmPolicy | None, known_qos: set[str]) -> Iterator[Finding]:
@@ -104,5 +106,5 @@ def lost(dump: Dump, policy: SlurmPolicy | None, known_qos: set[str]) -> Iterato
         "partition": weights.partition, "age": weights.age,
     }  # fmt: skip
     said = "weights of priorities: " + ", ".join(f"{key} {value:,}" for key, value in told.items())
-    place = next((dump.config[key][2] for key in dump.config if key.startswith("priorityweight")), "scheduler")
+    place = next((dump.config[key][2] for key in dump.config if key.startswith("priorityweight")), Place("scheduler"))
     yield FINDINGS["OBSERVE-LEFT-OUT"].at(place, said, "a design writes weights of its own; -o json has these")

@@ -20,7 +20,7 @@ _SHOWN = (
     "AllowAccounts", "DenyAccounts", "AllowGroups", "TRESBillingWeights", "Hidden", "State", "OverSubscribe",
     "ExclusiveUser", "MinNodes",
 )  # fmt: skip
-_AS_USUAL = {"", "(null)", "N/A", "ALL", "NONE", "UP"}
+_AS_USUAL = {"", "(null)", "N/A", "ALL", "UP"}
 
 
 def add_queue(dump: Dump, name: str, nodes: str, pairs: Mapping[str, str], place: Place) -> None:
