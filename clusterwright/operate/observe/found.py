@@ -84,6 +84,8 @@ class Dump:
         config: of 'scontrol show config' or slurm.conf, by keys in small letters: key as written, value, place.
         qos: name -> words as sacctmgr's, and the place; None when no file told.
         accounts: None when no file told.
+        leaves: by name.
+        types: node -> type of its GPUs in gres.conf; ``*`` for all nodes.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -92,7 +94,7 @@ class Dump:
     config: dict[str, tuple[str, str, Place]] = field(default_factory=dict)
     qos: dict[str, tuple[dict[str, str], Place]] | None = None
     accounts: list[Account] | None = None
-    leaves: list[Leaf] = field(default_factory=list)
+    leaves: dict[str, Leaf] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     release: str = ""
     findings: list[Finding] = field(default_factory=list)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from clusterwright.domains.scheduling import Line, hosts
@@ -19,9 +20,8 @@ from clusterwright.source import Place
 __all__ = ["add_node", "nodes_of_conf", "nodes_of_json", "nodes_of_sinfo", "nodes_of_text", "plain"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-_START = re.compile(r"^NodeName=", re.MULTILINE)
 _FREE = (" Reason=", " Comment=", " Extra=")
-_KERNEL_LINE = re.compile(r" OS=.*?(?=\s+RealMemory=\d)", re.DOTALL)
+_KERNEL_LINE = re.compile(r" OS=.*(?= RealMemory=\d)")
 _KEYS = (
     "CPUTot", "Sockets", "CoresPerSocket", "ThreadsPerCore", "RealMemory", "AvailableFeatures", "Gres", "State",
     "Partitions", "Version",
@@ -75,7 +75,7 @@ class _Lines:
 
 def nodes_of_text(text: str, file: str, dump: Dump) -> None:
     """Of ``scontrol show node``, one line a node or many."""
-    starts = [found.start() for found in _START.finditer(text)]
+    starts = _starts(text)
     lines = _Lines(text)
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         place = Place(file, lines.of(start), 1)
@@ -84,6 +84,16 @@ def nodes_of_text(text: str, file: str, dump: Dump) -> None:
             add_node(dump, node)
     if not starts:
         dump.findings.append(FINDINGS["OBSERVE-FILE"].at(Place(file, 1, 1), "holds no node", "scontrol show node"))
+
+
+def _starts(text: str) -> list[int]:
+    """Where lines begin with ``NodeName=``."""
+    made = [0] if text.startswith("NodeName=") else []
+    at = text.find("\nNodeName=")
+    while at >= 0:
+        made.append(at + 1)
+        at = text.find("\nNodeName=", at + 1)
+    return made
 
 
 def _of_block(block: str, place: Place, dump: Dump) -> Node | None:
@@ -122,7 +132,7 @@ def _without_free_text(block: str) -> str:
     start = told.find(" OS=")
     if start < 0:
         return told
-    line = told.find("\n", start)
+    line = told.find("\n ", start)
     return told[:start] + told[line:] if line >= 0 else _KERNEL_LINE.sub("", told, count=1)
 
 
@@ -164,6 +174,7 @@ def _node(
         return None
 
 
+@lru_cache(maxsize=4096)
 def _split(text: str) -> tuple[str, ...]:
     return () if text in _NONE else tuple(part for part in text.split(",") if part)
 

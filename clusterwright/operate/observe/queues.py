@@ -148,10 +148,10 @@ def leaves_of_yaml(documents: object, file: str, dump: Dump) -> None:
 
 
 def _leaf(dump: Dump, name: str, nodes: str, place: Place) -> None:
-    if any(one.name == name for one in dump.leaves):
+    if name in dump.leaves:
         return
     try:
-        dump.leaves.append(Leaf(name, tuple(hosts(nodes)), place))
+        dump.leaves[name] = Leaf(name, tuple(hosts(nodes)), place)
     except ValueError as error:
         said = f"leaf '{plain(name)}': {plain(str(error), 120)}"
         dump.findings.append(FINDINGS["OBSERVE-FILE"].at(place, said, "a host list such as n[01-16]"))

@@ -277,5 +277,5 @@ def _members(dump: Dump) -> Iterator[tuple[str, str, list[str], Place]]:
             yield "partition", queue.name, hosts(queue.nodes), queue.place
         except ValueError as error:
             dump.findings.append(FINDINGS["OBSERVE-FILE"].at(queue.place, plain(str(error), 120), "make it again"))
-    for leaf in dump.leaves:
+    for leaf in dump.leaves.values():
         yield "leaf", leaf.name, list(leaf.nodes), leaf.place

@@ -20,11 +20,12 @@ from clusterwright.operate.observe.parts import Told, accelerator_of, server_of
 from clusterwright.operate.observe.policy import lost, policy_of
 from clusterwright.operate.observe.tenants import Tenant, tenants_of
 from clusterwright.source import Place
+from clusterwright.spec import SLURM_VERSIONS
 
 __all__ = ["Observation", "observe"]
 
 SCHEMA = "clusterwright/observation/1"
-_RELEASES = ("22.05", "23.11", "24.11", "25.05", "25.11")
+_MOST = 100
 
 
 @dataclass
@@ -121,6 +122,8 @@ def observe(
     findings = list(dump.findings)
     groups = groups_of(dump, catalog, spare or SpareRule())
     if not any(one.gpus and one.nodes for one in groups):
+        if _errors(findings):
+            raise InputError(_errors(findings))
         said = f"{len(dump.nodes)} nodes, none of them with GPUs that run jobs" if dump.nodes else "no nodes"
         findings.append(FINDINGS["OBSERVE-NODES"].at("nodes", said, "scontrol show node, or slurm.conf with gres.conf"))
         raise InputError(_errors(findings))
@@ -137,14 +140,21 @@ def observe(
     if wrong:
         raise InputError(wrong)
     name = dump.setting("ClusterName") or next(iter(dump.clusters), "observed")
-    made = Observation(name, dump.release, groups, part, server, list(dump.leaves), tenants, policy, findings=findings)
+    made = Observation(
+        name, dump.release, groups, part, server, list(dump.leaves.values()), tenants, policy, findings=findings
+    )
     made.spec = _spec(made, catalog, base or {}, findings)
     findings += _unknown(made, given, base or {})
     return made
 
 
 def _errors(findings: Sequence[Finding]) -> list[Finding]:
-    return [one for one in findings if one.severity == "error"]
+    """What is wrong; of a hundred thousand equal lines the first hundred."""
+    wrong = [one for one in findings if one.severity == "error"]
+    if len(wrong) > _MOST:
+        said = f"and {len(wrong) - _MOST:,} findings more"
+        wrong = [*wrong[:_MOST], FINDINGS["OBSERVE-FILE"].at("", said, "make the dump again")]
+    return wrong
 
 
 def _first(groups: list[Group], name: str | None) -> list[Group]:
@@ -287,8 +297,8 @@ def _release(observed: str, findings: list[Finding]) -> str:
         findings.append(FINDINGS["OBSERVE-UNKNOWN"].at("deploy.slurm", "no file tells which release of Slurm runs"))
         return ""
     release = found.group(0)
-    older = [one for one in _RELEASES if one <= release]
-    chosen = older[-1] if older else _RELEASES[0]
+    older = [one for one in SLURM_VERSIONS if one <= release]
+    chosen = older[-1] if older else SLURM_VERSIONS[0]
     if chosen != release:
         said = f"Slurm {observed} runs; files are written for {chosen}"
         findings.append(FINDINGS["OBSERVE-LEFT-OUT"].at("deploy.slurm", said))
