@@ -1,7 +1,8 @@
 """A cluster that runs becomes a spec: a dump recorded from a real Slurm 22.05, and variants written by hand.
 
-The dump is of 40 nodes and 2 spares with 8 GPUs each, rendered from the spec in ``NORTH``; the JSON follows the fields of
-the OpenAPI plug-ins v0.0.40 to v0.0.42 (Slurm 23.11 to 25.05): counts as ``{set, infinite, number}``, lists of words.
+The dump is of 40 nodes and 2 spares with 8 GPUs each, rendered from a spec with the tenants in ``NORTH``; the JSON
+follows the fields of the OpenAPI plug-ins v0.0.40 to v0.0.42 (Slurm 23.11 to 25.05): counts as ``{set, infinite,
+number}``, lists of words.
 """
 
 from __future__ import annotations
