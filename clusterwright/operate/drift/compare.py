@@ -48,6 +48,9 @@ class Difference:
         return asdict(self)
 
 
+_MORE_MEMORY = 1.06
+
+
 def normal(value: str) -> str:
     """A value as Slurm compares it: no units, no case, no order of a list, durations in seconds."""
     text = value.strip().strip('"').lower()
@@ -80,7 +83,7 @@ def nodes(read: Read, dump: Dump) -> Iterator[Difference]:
             yield Difference("node", name, "", "a node", "", CLUSTER, INTO_THE_SPEC, place)
             continue
         for key, rendered, running in _of_node(line, node):
-            if rendered != running:
+            if rendered != running and not (key == "RealMemory" and _same_memory(rendered, running)):
                 yield Difference("node", name, key, _shown(rendered), _shown(running), CLUSTER, INTO_THE_SPEC, place)
     for name in dump.nodes:
         if name not in read.nodes:
@@ -92,6 +95,12 @@ def _of_node(line: Line, node: Node) -> Iterator[tuple[str, str, str]]:
     yield "CPUs", line.get("CPUs"), str(node.cpus)
     yield "RealMemory", line.get("RealMemory"), str(node.memory_mib)
     yield "Feature", ",".join(sorted(filter(None, line.get("Feature").split(",")))), ",".join(sorted(node.features))
+
+
+def _same_memory(rendered: str, running: str) -> bool:
+    """A node registers what it has; what is rendered is the least that it has, three hundredths below its label."""
+    least = int(rendered) if rendered.isdigit() else 0
+    return least <= int(running) <= least * _MORE_MEMORY
 
 
 def _gpus(gres: Sequence[tuple[str, int]]) -> str:

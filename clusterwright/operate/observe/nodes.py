@@ -156,22 +156,20 @@ def _node(
     partitions: tuple[str, ...] | None,
 ) -> Node | None:
     try:
-        return Node(
-            name,
-            () if gres in _NONE else gpus_of(gres),
-            int(cpus),
-            int(sockets),
-            int(cores),
-            int(threads),
-            int(memory),
-            _split(features),
-            partitions,
-            place,
-        )
+        counts = [int(one) for one in (cpus, sockets, cores, threads, memory)]
+        if min(counts) < 1:
+            raise ValueError("CPUs and memory are counts above 0")
+        gpus = () if gres in _NONE else gpus_of(gres)
+        return Node(name, gpus, *_five(counts), _split(features), partitions, place)
     except ValueError as error:
         said = f"node '{plain(name)}': {plain(str(error), 120)}"
         dump.findings.append(FINDINGS["OBSERVE-FILE"].at(place, said, "make the file again"))
         return None
+
+
+def _five(counts: list[int]) -> tuple[int, int, int, int, int]:
+    cpus, sockets, cores, threads, memory = counts
+    return cpus, sockets, cores, threads, memory
 
 
 @lru_cache(maxsize=4096)

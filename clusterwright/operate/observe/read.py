@@ -131,7 +131,7 @@ def read_dump(texts: Mapping[str, str]) -> Dump:
             found.append((order, name, text, reader))
     for _, name, text, reader in sorted(found, key=lambda one: one[:2]):
         reader(text, name, dump)
-    dump.findings += _mixed(dump)
+    dump.findings += list(_mixed(dump))
     return dump
 
 
@@ -215,7 +215,7 @@ def _slurm_conf(text: str, name: str, dump: Dump) -> None:
     for line in lines:
         if line.key.lower() == "clustername":
             dump.clusters.setdefault(line.value, Place(name, line.number, 1))
-    dump.findings += nodes_of_conf(lines, name, dump, bool(dump.nodes))
+    dump.findings += list(nodes_of_conf(lines, name, dump, bool(dump.nodes)))
     default: dict[str, str] = {}
     for line in lines:
         place, key = Place(name, line.number, 1), line.key.lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -66,8 +67,9 @@ def tenants_of(dump: Dump, all_gpus: int) -> tuple[list[Tenant], list[Finding]]:
     cluster = dump.setting("ClusterName")
     ours = [one for one in dump.accounts if not cluster or one.cluster in ("", cluster)]
     top, users = _tops(ours, said)
-    made = [_tenant(one, users.get(one.name, ()), dump, said) for one in top]
-    made = _ranked(made, dump, said)
+    own = _Own(dump)
+    made = [_tenant(one, users.get(one.name, ()), own, said) for one in top]
+    made = _ranked(made, own, said)
     return _quotas(made, all_gpus, said), said
 
 
@@ -117,34 +119,41 @@ def _tops(accounts: Sequence[Account], said: list[Finding]) -> tuple[list[Accoun
     return top, {name: tuple(found) for name, found in people.items()}
 
 
-def _tenant(one: Account, users: tuple[str, ...], dump: Dump, said: list[Finding]) -> Tenant:
+def _tenant(one: Account, users: tuple[str, ...], own_of: _Own, said: list[Finding]) -> Tenant:
     share = 1.0
     if one.share.isdigit() and int(one.share) > 0:
         share = float(one.share)
     else:
         text = f"account '{one.name}' has share '{plain(one.share)}'; it becomes 1"
         said.append(FINDINGS["OBSERVE-TENANT"].at(one.place, text, "a tenant has a weight above 0"))
-    own = _own(one, dump)
+    own = own_of(one)
     quota = gpus_in(own[1].get("GrpTRES", "")) if own else -1
     if own and quota >= 0:
         text = f"quota of '{one.name}' is {quota} GPUs: GrpTRES of its QOS '{own[0]}'"
-        said.append(FINDINGS["OBSERVE-TENANT"].at((dump.qos or {})[own[0]][1], text))
+        said.append(FINDINGS["OBSERVE-TENANT"].at(own_of.qos[own[0]][1], text))
     return Tenant(one, share, quota if quota >= 0 else None, one.gpus if one.gpus > 0 else None, "normal", users)
 
 
-def _own(one: Account, dump: Dump) -> tuple[str, dict[str, str]] | None:
+class _Own:
     """The QOS that is an account's own: named after it, or its default and no other account's."""
-    qos = dump.qos or {}
-    if f"{one.name}{OWN}" in qos and f"{one.name}{OWN}" in one.qos:
-        return f"{one.name}{OWN}", qos[f"{one.name}{OWN}"][0]
-    name = one.default_qos or (one.qos[0] if len(one.qos) == 1 else "")
-    others = [a for a in dump.accounts or () if not a.user and a.name != one.name and name in a.qos]
-    return (name, qos[name][0]) if name in qos and not others else None
+
+    def __init__(self, dump: Dump) -> None:
+        self.qos = dump.qos or {}
+        self.used = Counter(name for one in dump.accounts or () if not one.user for name in set(one.qos))
+
+    def __call__(self, one: Account) -> tuple[str, dict[str, str]] | None:
+        """Its name and its words; None where there is none."""
+        name = f"{one.name}{OWN}"
+        if name not in self.qos or name not in one.qos:
+            name = one.default_qos or (one.qos[0] if len(one.qos) == 1 else "")
+            if name not in self.qos or self.used[name] - (name in one.qos):
+                return None
+        return name, self.qos[name][0]
 
 
-def _ranked(tenants: list[Tenant], dump: Dump, said: list[Finding]) -> list[Tenant]:
+def _ranked(tenants: list[Tenant], own_of: _Own, said: list[Finding]) -> list[Tenant]:
     """Priorities: which tenant's own QOS preempts which; equal where none preempts another."""
-    own = {one.account.name: found for one in tenants if (found := _own(one.account, dump))}
+    own = {one.account.name: found for one in tenants if (found := own_of(one.account))}
     number = {name: int(words["Priority"]) for name, (_, words) in own.items() if words["Priority"].isdigit()}
     if len(own) == len(tenants) and all(
         qos == f"{name}{OWN}" and number.get(name) in _RENDERED for name, (qos, _) in own.items()

@@ -135,10 +135,11 @@ def observe(
     findings += _of_groups(main, groups)
     tenants, said_ = tenants_of(dump, main.all_gpus)
     policy, more = policy_of(dump)
-    findings += [*said_, *more, *lost(dump, policy, _known(dump, tenants))]
+    findings += [*said_, *more]
     wrong = _errors(findings)
     if wrong:
         raise InputError(wrong)
+    findings += lost(dump, policy, _known(dump, tenants))
     name = dump.setting("ClusterName") or next(iter(dump.clusters), "observed")
     made = Observation(
         name, dump.release, groups, part, server, list(dump.leaves.values()), tenants, policy, findings=findings

@@ -250,3 +250,11 @@ def test_rule_with_another_expression_and_one_that_is_not_loaded_are_drift(read:
     found = list(world._rules(world.Drift("x"), prometheus, read.folder, read.site))
     assert (name, "0 loaded") in [(one.name, one.running) for one in found]
     assert any(one.key == "expr" and one.name == "node:gpu_utilisation:ratio" for one in found)
+
+
+@pytest.mark.parametrize(("mib", "count"), [(1850128, 0), (1907000, 0), (1850127, 1), (2000000, 1)])
+def test_node_that_registers_a_little_more_memory_than_the_least_is_no_drift(
+    read: Read, texts: dict[str, str], mib: int, count: int
+) -> None:
+    text = texts["nodes.txt"].replace("RealMemory=1850128", f"RealMemory={mib}", 1)
+    assert len(list(compare.nodes(read, read_dump(texts | {"nodes.txt": text})))) == count

@@ -526,3 +526,23 @@ def test_verb_ends_with_2_when_a_part_must_be_asked_for(tmp_path: Path) -> None:
 def test_how_prints_a_block_that_a_shell_takes() -> None:
     assert subprocess.run(["bash", "-n"], input=how(), text=True, check=False).returncode == 0
     assert "scontrol --all show node > dump/nodes.txt" in how()
+
+
+@pytest.mark.parametrize("text", ["CPUTot=0", "CPUTot=-4", "CPUTot=x", "CPUTot=1e3"])
+def test_counts_that_are_none_are_refused_by_line(seen: Observe, text: str) -> None:
+    made = nodes("h200", count=1) + nodes("h200", count=1, first=2).replace("CPUTot=128", text)
+    assert refused(lambda: seen({"nodes.txt": made}))[0].startswith("nodes.txt:2:1 OBSERVE-FILE node 'n2'")
+
+
+@pytest.mark.parametrize("listed", ["n[9-1]", "n[1-", "n[1-99999999]", "n[[1]]"])
+def test_host_lists_that_are_none_are_refused_by_line(seen: Observe, listed: str) -> None:
+    part = f"PartitionName=p AllowGroups=ALL Nodes={listed} MaxTime=UNLIMITED\n"
+    said = refused(lambda: seen({"nodes.txt": nodes("h200"), "partitions.txt": part}))
+    assert said[0].startswith("partitions.txt:1:1 OBSERVE-FILE")
+
+
+def test_five_thousand_accounts_take_less_than_two_seconds_of_processor_time(seen: Observe) -> None:
+    lines = "".join(f"c|a{i}||root|1||normal||\nc|a{i}|u{i}||1||normal||\n" for i in range(5000))
+    begun = time.process_time()
+    assert len(seen(site(lines)).tenants) == 5000
+    assert time.process_time() - begun < 2
