@@ -11,7 +11,7 @@ from clusterwright.cli.streams import emit, output_options, print_table, say
 from clusterwright.errors import EXIT_NO
 
 if TYPE_CHECKING:
-    from clusterwright.operate.drift import Drift
+    from clusterwright.operate import Drift
 
 __all__ = ["command"]
 
@@ -32,8 +32,7 @@ def command(ctx: click.Context, site_path: Path | None, output: str) -> None:
     Compares files on disk, nodes, partitions, scheduler, QOS and accounts, rules and targets of Prometheus. Each
     difference names who is right and the command that mends it. Reads only. Ends with exit code 1 when there is one.
     """
-    from clusterwright.operate import find_site
-    from clusterwright.operate.drift import drift_of
+    from clusterwright.operate import drift_of, find_site
 
     found = drift_of(find_site(site_path))
     rows = [one.to_dict() for one in found.differences]

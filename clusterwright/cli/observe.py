@@ -19,7 +19,7 @@ from clusterwright.cli.streams import (
 )
 
 if TYPE_CHECKING:
-    from clusterwright.operate.observe import Observation
+    from clusterwright.operate import Observation
 
 __all__ = ["command"]
 
@@ -80,8 +80,17 @@ def command(
     Asks Slurm, or reads a dump of what its commands say (22.05 to 25.11, text or JSON). Nothing is guessed: what
     Slurm does not know stays with the design, what cannot be told is asked for, what a spec cannot hold is listed.
     """
-    from clusterwright.operate import Slurm, find_site
-    from clusterwright.operate.observe import SpareRule, files_of, how, observe, read_dump, texts_of
+    from clusterwright.operate import (
+        Slurm,
+        SpareRule,
+        cluster_of,
+        describe,
+        files_of,
+        find_site,
+        how,
+        read_dump,
+        texts_of,
+    )
 
     if show_how:
         click.echo(how())
@@ -99,11 +108,10 @@ def command(
     else:
         site = find_site(site_path)
         texts = texts_of(Slurm(site.slurm_conf))
-    seen = observe(read_dump(texts), catalog, group=group, spare=spare, sets=sets, base=base)
+    seen = describe(read_dump(texts), catalog, group=group, spare=spare, sets=sets, base=base)
     text = _written(seen, sets, catalog)
     if cluster_path is not None:
         from clusterwright.cluster import save
-        from clusterwright.operate.observe.cluster import cluster_of
 
         save(cluster_of(seen), cluster_path)
     emit(seen.to_dict(), output, (), lambda: _show(seen, text, out))

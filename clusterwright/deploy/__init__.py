@@ -15,6 +15,8 @@ from clusterwright.deploy.inventory import Inventory
 from clusterwright.deploy.plan import Change, Plan, drift, make_plan, read_plan
 from clusterwright.deploy.render import VERSIONS, Bundle, render
 from clusterwright.deploy.targets import TARGETS
+from clusterwright.deploy.targets.slurm.reading import Read as SlurmFiles
+from clusterwright.deploy.targets.slurm.reading import sites as slurm_files
 from clusterwright.deploy.verify import LEVELS, absent, document, verify
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Folder",
     "Inventory",
     "Plan",
+    "SlurmFiles",
     "absent",
     "apply_plan",
     "document",
@@ -39,5 +42,6 @@ __all__ = [
     "read_plan",
     "recheck",
     "render",
+    "slurm_files",
     "verify",
 ]

@@ -6,13 +6,15 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clusterwright.deploy.targets.slurm.reading import Read
 from clusterwright.domains.scheduling import Line, hosts
 from clusterwright.operate.observe.found import Account, Dump, Node, Queue, gpus_of
 from clusterwright.operate.observe.nodes import plain
 from clusterwright.operate.slurm import plain_text
+
+if TYPE_CHECKING:
+    from clusterwright.deploy import SlurmFiles as Read
 
 __all__ = ["BUNDLE", "CLUSTER", "Difference", "accounts", "nodes", "normal", "partitions", "qos", "settings"]
 

@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from clusterwright.cluster import edited_files
-from clusterwright.deploy import Folder
-from clusterwright.deploy.targets.slurm.reading import Read, sites
 from clusterwright.domains.scheduling import hosts
 from clusterwright.errors import InputError, WorldError
 from clusterwright.findings import Finding
@@ -29,6 +27,10 @@ from clusterwright.operate.observe.read import read_dump, texts_of
 from clusterwright.operate.prometheus import Prometheus
 from clusterwright.operate.site import Site, deployed_of
 from clusterwright.operate.slurm import Node, Slurm
+
+if TYPE_CHECKING:
+    from clusterwright.deploy import Folder
+    from clusterwright.deploy import SlurmFiles as Read
 
 __all__ = ["Drift", "drift_of"]
 
@@ -72,6 +74,8 @@ def drift_of(site: Site) -> Drift:
         InputError: the site has no bundle, or it is of another cluster.
         WorldError: Slurm does not answer. A Prometheus that does not answer is a finding.
     """
+    from clusterwright.deploy import Folder
+
     bundle = deployed_of(site)
     folder = Folder.open(bundle)
     slurm = Slurm(site.slurm_conf)
@@ -88,7 +92,9 @@ def drift_of(site: Site) -> Drift:
 
 
 def _read(folder: Folder, dump: Dump) -> Read:
-    name, found = dump.setting("ClusterName"), sites(folder)
+    from clusterwright.deploy import slurm_files
+
+    name, found = dump.setting("ClusterName"), slurm_files(folder)
     for one in found:
         if one.setting("ClusterName") == name:
             return one

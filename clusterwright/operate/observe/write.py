@@ -22,7 +22,7 @@ from clusterwright.operate.observe.tenants import Tenant, tenants_of
 from clusterwright.source import Place
 from clusterwright.spec import SLURM_VERSIONS
 
-__all__ = ["Observation", "observe"]
+__all__ = ["Observation", "describe"]
 
 SCHEMA = "clusterwright/observation/1"
 _MOST = 100
@@ -97,7 +97,7 @@ def _shown(one: Group) -> dict[str, Any]:
     }
 
 
-def observe(
+def describe(
     dump: Dump,
     catalog: Catalog,
     *,

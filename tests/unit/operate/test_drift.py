@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from clusterwright.catalog import load_catalog
-from clusterwright.deploy import Folder, render
-from clusterwright.deploy.targets.slurm.reading import Read, sites
+from clusterwright.deploy import Folder, render, slurm_files
+from clusterwright.deploy import SlurmFiles as Read
 from clusterwright.design import design
 from clusterwright.operate.drift import compare, world
 from clusterwright.operate.drift.compare import BUNDLE, CLUSTER, Difference
-from clusterwright.operate.observe import files_of, observe, read_dump
+from clusterwright.operate.observe import describe, files_of, read_dump
 from clusterwright.operate.site import Site, read_site
 from clusterwright.operate.slurm import Node
 from clusterwright.spec import read_spec, written_anew
@@ -42,11 +42,11 @@ def texts() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def read(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Read:
     catalog = load_catalog()
-    observed = written_anew(observe(read_dump(texts), catalog).spec, ())
+    observed = written_anew(describe(read_dump(texts), catalog).spec, ())
     spec = read_spec(observed, overrides=('deploy.slurm="25.05"',), catalog=catalog)  # what the lab was rendered for
     bundle = tmp_path_factory.mktemp("drift") / "bundle"
     render(design(spec, catalog), catalog).write(bundle)
-    return sites(Folder.open(bundle))[0]
+    return slurm_files(Folder.open(bundle))[0]
 
 
 def told(found: Any) -> list[tuple[str, str, str, str, str]]:

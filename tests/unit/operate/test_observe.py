@@ -20,7 +20,7 @@ import pytest
 from clusterwright.catalog import Catalog, load_catalog
 from clusterwright.design import design
 from clusterwright.errors import InputError
-from clusterwright.operate.observe import Observation, SpareRule, files_of, how, observe, read_dump
+from clusterwright.operate.observe import Observation, SpareRule, describe, files_of, how, read_dump
 from clusterwright.spec import read_spec, written_anew
 
 RECORDED = Path(__file__).with_name("dump-22.05")
@@ -43,7 +43,7 @@ Observe = Callable[..., Observation]
 @pytest.fixture
 def seen(catalog: Catalog) -> Observe:
     def do(texts: dict[str, str], **how_: Any) -> Observation:
-        return observe(read_dump(texts), catalog, **how_)
+        return describe(read_dump(texts), catalog, **how_)
 
     return do
 
@@ -88,13 +88,12 @@ def test_recorded_dump_gives_the_policy_that_was_rendered(seen: Observe, recorde
 def test_design_of_the_observed_spec_renders_the_same_nodes_leaves_and_accounts(
     seen: Observe, recorded: Any, catalog: Catalog, tmp_path: Path
 ) -> None:
-    from clusterwright.deploy import Folder, render
-    from clusterwright.deploy.targets.slurm.reading import sites
+    from clusterwright.deploy import Folder, render, slurm_files
 
     cluster = design(read_spec(written_anew(seen(recorded).spec, ()), catalog=catalog), catalog)
     assert cluster.verdict == "feasible"
     render(cluster, catalog).write(tmp_path / "bundle")
-    (read,) = sites(Folder.open(tmp_path / "bundle"))
+    (read,) = slurm_files(Folder.open(tmp_path / "bundle"))
     live = read_dump(recorded)
     assert set(read.nodes) == set(live.nodes)
     assert {n: sum(c for _, c in node.gres) for n, node in live.nodes.items()} == read.gpus
