@@ -39,6 +39,9 @@ def cluster_of(seen: Observation) -> Cluster:
     if seen.tenants:
         for column in made.tables["tenants"].columns:
             made.tables["tenants"].explain(column, _from(str(seen.tenants[0].account.place), "of the first account"))
+    made.answers["leaves"] = [
+        {"name": one.name, "nodes": len(one.nodes), "place": str(one.place)} for one in seen.leaves
+    ]
     _counts(made, seen)
     made.say(*seen.findings)
     return made

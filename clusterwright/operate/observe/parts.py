@@ -9,7 +9,7 @@ from functools import cache
 
 from clusterwright.catalog import Catalog
 
-__all__ = ["Told", "accelerator_of", "server_of", "telling"]
+__all__ = ["Told", "accelerator_of", "links_of", "server_of", "telling"]
 
 _WORD = re.compile(r"[a-z0-9.]+")
 _MEMORY = re.compile(r"(?:gpu[_-]?mem(?:ory)?[:=_-]?|gpu[_-]?|vram[:=_-]?)?(\d{2,3})(?:gb?|g)", re.IGNORECASE)
@@ -63,11 +63,13 @@ def accelerator_of(catalog: Catalog, kind: str, features: Sequence[str]) -> Told
         kind: the type, such as ``h100`` or ``nvidia_a100-sxm4-80gb``.
         features: of the nodes.
     """
+    if not kind:
+        return _of_features(catalog, features)
     told = _words(kind)
     all_parts = catalog.parts("accelerators")
-    candidates = [part.name for part in all_parts if kind and _fits(part.name, part.aliases, told)]
+    candidates = [part.name for part in all_parts if _fits(part.name, part.aliases, told)]
     if not candidates:
-        return Told("", (), f"the type '{kind}' names no accelerator of the catalogue" if kind else "it has no type")
+        return Told("", (), f"the type '{kind}' names no accelerator of the catalogue")
     servers = [one for one in features if catalog.has("servers", one)]
     carried = {catalog.get("servers", one).text("accelerator") for one in servers}
     if len(carried & set(candidates)) == 1:
@@ -83,6 +85,18 @@ def accelerator_of(catalog: Catalog, kind: str, features: Sequence[str]) -> Told
     if len(candidates) == 1:
         return Told(candidates[0], tuple(candidates), f"type '{kind}', features {', '.join(said)}")
     return Told("", tuple(candidates), f"the type '{kind}' fits {len(candidates)} accelerators of the catalogue")
+
+
+def _of_features(catalog: Catalog, features: Sequence[str]) -> Told:
+    """The accelerator of GPUs without a type: features that name a server or an accelerator, when they agree."""
+    named = [one for one in features if catalog.has("accelerators", one)]
+    told = {
+        *(catalog.get("servers", one).text("accelerator") for one in features if catalog.has("servers", one)),
+        *(found.name for one in named if (found := accelerator_of(catalog, one, features)).name),
+    }
+    if len(told) == 1:
+        return Told(next(iter(told)), tuple(told), "no type in Gres, features name it")
+    return Told("", tuple(sorted(told)), "Gres names no type of GPU, and features name none or several")
 
 
 def _fits(name: str, aliases: Sequence[str], told: set[str]) -> bool:
@@ -140,6 +154,22 @@ def server_of(
     if len(close) == 1:
         return Told(close[0], names, "CPUs, memory and GPUs fit no other")
     return Told("", tuple(close) or names, "no feature names one")
+
+
+def links_of(catalog: Catalog, features: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The feature that speaks of links, and the technologies that it fits; both empty without one.
+
+    ``ndr`` names a technology, ``nic-8x400g`` a rate in Gb/s.
+    """
+    for feature in features:
+        if catalog.has("fabrics", feature):
+            return feature, (catalog.get("fabrics", feature).name,)
+        rate = re.fullmatch(r"(?:nic|ib|eth|roce)[-_:]?(?:\d+x)?(\d{2,3})g", feature.lower())
+        if rate:
+            asked = int(rate.group(1)) * 1e9 / 8
+            fits = (one.name for one in catalog.parts("fabrics") if one.get("link_rate_bytes_s") == asked)
+            return feature, tuple(fits)
+    return "", ()
 
 
 def _same(built: float | None, seen: float, off: float) -> bool:

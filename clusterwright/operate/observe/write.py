@@ -16,7 +16,7 @@ from clusterwright.operate.observe.codes import FINDINGS
 from clusterwright.operate.observe.found import Dump, Leaf
 from clusterwright.operate.observe.groups import Group, SpareRule, groups_of
 from clusterwright.operate.observe.nodes import plain
-from clusterwright.operate.observe.parts import Told, accelerator_of, server_of
+from clusterwright.operate.observe.parts import Told, accelerator_of, links_of, server_of
 from clusterwright.operate.observe.policy import lost, policy_of
 from clusterwright.operate.observe.tenants import Tenant, tenants_of
 from clusterwright.source import Place
@@ -145,7 +145,7 @@ def describe(
         name, dump.release, groups, part, server, list(dump.leaves.values()), tenants, policy, findings=findings
     )
     made.spec = _spec(made, catalog, base or {}, findings)
-    findings += _unknown(made, given, base or {})
+    findings += _unknown(made, catalog, given, base or {})
     return made
 
 
@@ -306,7 +306,7 @@ def _release(observed: str, findings: list[Finding]) -> str:
     return chosen
 
 
-def _unknown(made: Observation, given: set[str], base: Mapping[str, Any]) -> Iterator[Finding]:
+def _unknown(made: Observation, catalog: Catalog, given: set[str], base: Mapping[str, Any]) -> Iterator[Finding]:
     sizes = Counter(made.leaf_sizes)
     if made.leaves:
         told = ", ".join(f"{count} of {size} nodes" for size, count in sorted(sizes.items(), reverse=True))
@@ -315,8 +315,11 @@ def _unknown(made: Observation, given: set[str], base: Mapping[str, Any]) -> Ite
         yield FINDINGS["OBSERVE-LEFT-OUT"].at(made.leaves[0].place, said, hint)
     else:
         yield FINDINGS["OBSERVE-UNKNOWN"].at("fabric.topology", "no file tells of leaves", "scontrol show topology")
+    feature, technologies = links_of(catalog, made.group.features)
+    links = f"--set fabric.technology={'NAME, one of ' if technologies[1:] else ''}"
+    links += ", ".join(technologies) or "infiniband-ndr"
     for path, what, hint in (
-        ("fabric.technology", "links and switches", "--set fabric.technology=infiniband-ndr"),
+        ("fabric.technology", f"links and switches{feature and f' (feature {feature!r})'}", links),
         ("storage", "storage tiers", "--set storage.parallel=lustre"),
         ("sites", "place, racks, power and cooling", "--set sites[0].region=us-east"),
         ("finance", "how it was paid for", "--set finance.procurement=[buy]"),

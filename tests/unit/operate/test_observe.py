@@ -118,6 +118,22 @@ def test_what_slurm_cannot_know_is_said_and_not_written(seen: Observe, recorded:
     assert any(one.code == "OBSERVE-WORKLOAD" for one in found.findings)
 
 
+@pytest.mark.parametrize(
+    ("features", "hint"),
+    [
+        ("nic-8x400g", "--set fabric.technology=NAME, one of infiniband-ndr, ethernet-400g-roce, efa"),
+        ("hdr", "--set fabric.technology=infiniband-hdr"),
+        ("(null)", "--set fabric.technology=infiniband-ndr"),
+    ],
+)
+def test_feature_that_speaks_of_links_gives_candidates_and_is_not_written(
+    seen: Observe, features: str, hint: str
+) -> None:
+    found = seen({"nodes.txt": nodes("h200", features)})
+    assert [one.hint for one in found.findings if str(one.place) == "fabric.technology"] == [hint]
+    assert "fabric" not in found.spec
+
+
 def test_base_keeps_workloads_and_sites_and_takes_nodes_and_tenants_from_the_cluster(
     seen: Observe, recorded: Any
 ) -> None:
@@ -322,6 +338,19 @@ def test_accelerator_that_cannot_be_told_is_asked_for_and_not_guessed(
     assert (finding.code, str(finding.place)) == ("OBSERVE-PART", "nodes.txt:1:1")
     assert "--set compute.accelerators=[NAME]" in finding.hint
     assert all(name in finding.hint for name in named)
+
+
+@pytest.mark.parametrize(
+    ("features", "part"), [("dgx-h100", "h100-sxm-80gb"), ("mi300x,ib", "mi300x"), ("h100,pcie", "h100-pcie-80gb")]
+)
+def test_gpus_without_a_type_are_told_by_features_that_name_a_part(seen: Observe, features: str, part: str) -> None:
+    assert seen({"nodes.txt": nodes("x", features).replace("gpu:x:8", "gpu:8")}).accelerator == part
+
+
+@pytest.mark.parametrize("features", ["(null)", "h100", "dgx-h100,mi300x"])
+def test_gpus_without_a_type_and_without_one_clear_feature_are_asked_for(seen: Observe, features: str) -> None:
+    said = refused(lambda: seen({"nodes.txt": nodes("x", features).replace("gpu:x:8", "gpu:8")}))
+    assert said[0].startswith("nodes.txt:1:1 OBSERVE-PART Gres names no type of GPU")
 
 
 def test_accelerator_of_the_command_line_is_taken(seen: Observe) -> None:
