@@ -56,7 +56,7 @@ _MORE_MEMORY = 1.06
 def normal(value: str) -> str:
     """A value as Slurm compares it: no units, no case, no order of a list, durations in seconds."""
     text = value.strip().strip('"').lower()
-    if text in ("(null)", "n/a", "none", "all", "-1"):
+    if text in ("(null)", "n/a", "none", "-1"):
         return ""
     found = re.fullmatch(r"(\d+) (?:sec|min|usec|percent|nodes/min)", text)
     text = found.group(1) if found else text

@@ -15,7 +15,7 @@ FINDINGS = codes(
     ),
     Code(
         "OBSERVE-IGNORED",
-        "info",
+        "warning",
         "A file of the dump says nothing",
         "The file is none of those that 'clusterwright observe --how' makes, or it is empty.",
     ),

@@ -233,36 +233,57 @@ _COLUMNS = {
 
 
 def nodes_of_sinfo(text: str, file: str, dump: Dump) -> None:
-    """Of ``sinfo -N -o '%N|%P|%G|%c|%m|%f'`` with its header; a node has a line for each of its partitions."""
+    """Of ``sinfo -o '%N|%P|%G|%c|%m|%f'`` with its header, '|' or blanks between columns; with ``-N`` or without.
+
+    A node has a line for each of its partitions.
+    """
     lines = text.splitlines()
-    head = [_COLUMNS.get(word.strip(), "") for word in lines[0].split("|")]
+    sign = "|" if "|" in lines[0] else None
+    head = [_COLUMNS.get(word.strip(), "") for word in lines[0].split(sign)]
+    if not {"name", "gres", "cpus", "memory"} <= set(head):
+        said = "has not the columns NODELIST, GRES, CPUS and MEMORY"
+        hint = "sinfo -N -o '%N|%P|%G|%c|%m|%f'"
+        dump.findings.append(FINDINGS["OBSERVE-IGNORED"].at(Place(file, 1, 1), said, hint))
+        return
     found: dict[str, tuple[Place, dict[str, str], list[str]]] = {}
     for i, line in enumerate(lines[1:], 2):
-        row = dict(zip(head, (word.strip() for word in line.split("|")), strict=False))
-        if not {"name", "gres", "cpus", "memory"} <= row.keys():
-            if line.strip():
-                said = "has not the columns NODELIST, GRES, CPUS and MEMORY"
-                dump.findings.append(FINDINGS["OBSERVE-FILE"].at(Place(file, i, 1), said, "make it again"))
+        cells, place = [word.strip() for word in line.split(sign)], Place(file, i, 1)
+        if not line.strip():
             continue
-        place, _, partitions = found.setdefault(row["name"], (Place(file, i, 1), row, []))
-        partitions += [row["partition"].rstrip("*")] if row.get("partition") else []
+        if len(cells) != len(head):
+            said = f"has {len(cells)} columns, the head has {len(head)}"
+            dump.findings.append(FINDINGS["OBSERVE-FILE"].at(place, said, "the file is cut off; make it again"))
+            continue
+        row = dict(zip(head, cells, strict=True))
+        try:
+            named = hosts(row["name"])
+        except ValueError as error:
+            dump.findings.append(FINDINGS["OBSERVE-FILE"].at(place, plain(str(error), 120), "make the file again"))
+            continue
+        for name in named:
+            _, _, partitions = found.setdefault(name, (place, row, []))
+            partitions += [row["partition"].rstrip("*")] if row.get("partition") else []
     for name, (place, row, partitions) in found.items():
-        shape = row.get("shape", "").split(":") if row.get("shape", "").count(":") == 2 else ["1", "1", "1"]
-        node = _node(
-            dump,
-            place,
-            name=name,
-            gres=row["gres"],
-            cpus=row["cpus"].rstrip("+"),
-            sockets=shape[0],
-            cores=shape[1],
-            threads=shape[2],
-            memory=row["memory"].rstrip("+"),
-            features=row.get("features", ""),
-            partitions=tuple(partitions) if "partition" in head else None,
-        )
-        if node is not None and name not in dump.nodes:
+        node = None if name in dump.nodes else _of_row(dump, place, name, row, partitions)
+        if node is not None:
             add_node(dump, node)
+
+
+def _of_row(dump: Dump, place: Place, name: str, row: Mapping[str, str], partitions: list[str]) -> Node | None:
+    shape = row.get("shape", "").split(":") if row.get("shape", "").count(":") == 2 else ["1", "1", "1"]
+    return _node(
+        dump,
+        place,
+        name=name,
+        gres=row["gres"],
+        cpus=row["cpus"].rstrip("+"),
+        sockets=shape[0],
+        cores=shape[1],
+        threads=shape[2],
+        memory=row["memory"].rstrip("+"),
+        features=row.get("features", ""),
+        partitions=tuple(partitions) if "partition" in row else None,
+    )
 
 
 # --- slurm.conf ---

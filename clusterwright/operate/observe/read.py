@@ -141,7 +141,7 @@ _HEADS: tuple[tuple[int, str, _Reader], ...] = (
     (0, r"Configuration data as of ", config_of_text),
     (3, r"Name\|(?:.*\|)?Priority\|", qos_of_text),
     (3, r"(?:.*\|)?Account\|(?:.*\|)?User\|", assoc_of_text),
-    (6, r"(?:.*\|)?(?:NODELIST|HOSTNAMES)\|", nodes_of_sinfo),
+    (6, r"(?:.*[|\s])?(?:NODELIST|HOSTNAMES)\b", nodes_of_sinfo),
 )
 """Order of reading, the beginning of a file, its reader."""
 

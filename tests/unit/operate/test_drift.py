@@ -154,7 +154,9 @@ def test_two_ways_of_writing_a_value_are_no_drift(rendered: str, running: str) -
     assert compare.normal(rendered) == compare.normal(running)
 
 
-@pytest.mark.parametrize(("a", "b"), [("1-00:00:00", "01:00:00"), ("60", "61 sec"), ("NO", "YES"), ("a,b", "a")])
+@pytest.mark.parametrize(
+    ("a", "b"), [("1-00:00:00", "01:00:00"), ("60", "61 sec"), ("NO", "YES"), ("a,b", "a"), ("ALL", "(null)")]
+)
 def test_other_values_are_drift(a: str, b: str) -> None:
     assert compare.normal(a) != compare.normal(b)
 

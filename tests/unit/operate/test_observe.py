@@ -270,6 +270,20 @@ def test_sinfo_alone_tells_nodes_and_the_partition_of_spares(seen: Observe) -> N
     assert found.group.spare_why == ("partition 'spare'",)
 
 
+def test_sinfo_in_groups_with_blanks_between_columns_tells_nodes(seen: Observe) -> None:
+    text = "NODELIST   PARTITION GRES         CPUS MEMORY   AVAIL_FEATURES\n"
+    text += "n[1-3],m7 train*    gpu:mi300x:8 192  2000000+ (null)\n"
+    assert [one.name for one in seen({"s": text}).group.nodes] == ["n1", "n2", "n3", "m7"]
+
+
+def test_sinfo_as_people_call_it_tells_too_little_and_that_is_said(seen: Observe) -> None:
+    text = "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\ntrain*       up 1-00:00:00      8   idle n[1-8]\n"
+    found = seen({"nodes.txt": nodes("mi300x"), "sinfo.txt": text})
+    assert [(str(one.place), one.severity) for one in found.findings if one.code == "OBSERVE-IGNORED"] == [
+        ("sinfo.txt:1:1", "warning")
+    ]
+
+
 def test_sacctmgr_dump_reads_as_show_assoc_does(seen: Observe, recorded: Any) -> None:
     text = """# comment
 Cluster - 'north':Fairshare=1:QOS='normal'
