@@ -60,6 +60,8 @@ VERBS = {
         Verb("submit", "operate", "plan a job by the laws, submit it, follow it"),
         Verb("status", "operate", "hold a running cluster against its targets"),
         Verb("account", "operate", "share what the cluster costs among its teams, or account for one job"),
+        Verb("observe", "operate", "turn a cluster that runs into a spec"),
+        Verb("drift", "operate", "compare a cluster that runs with the files it was rendered from"),
         Verb("report", "look", "write a design as one HTML file, Markdown and JSON"),
         Verb("validate", "look", "hold the laws against published truth"),
         Verb("calibrate", "look", "fit the step-time law to published runs or to your own"),

@@ -1,4 +1,4 @@
-"""Where a number comes from: a law with inputs, a spec field, a catalogue fact, a choice, or an assumption."""
+"""Where a number comes from: a law with inputs, a spec field, a fact, a choice, an assumption, a running cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 __all__ = ["Kind", "Provenance", "assumed", "chosen", "from_spec"]
 
-Kind = Literal["law", "spec", "default", "catalog", "choice", "assumption"]
+Kind = Literal["law", "spec", "default", "catalog", "choice", "assumption", "observed"]
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,8 @@ class Provenance:
 
     Attributes:
         kind: ``law`` (computed), ``spec`` (asked for), ``default`` (the spec is silent), ``catalog`` (a fact),
-            ``choice`` (the best of the options considered), ``assumption`` (said openly, with its reason).
+            ``choice`` (the best of the options considered), ``assumption`` (said openly, with its reason),
+            ``observed`` (read from a running cluster; ``place`` is the file and line of what it said).
         law: name of the law, for kind ``law``.
         inputs: argument name -> path of the figure (or list of paths) it was computed from.
         place: spec file and line, or ``catalogue: kind/part field``.

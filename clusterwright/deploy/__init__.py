@@ -20,6 +20,8 @@ from clusterwright.deploy.targets.kubernetes.training import submitted as jobset
 from clusterwright.deploy.targets.slurm.jobs import batch_script
 from clusterwright.deploy.targets.slurm.site import Here as SlurmSite
 from clusterwright.deploy.targets.slurm.versions import Dialect as SlurmDialect
+from clusterwright.deploy.targets.slurm.reading import Read as SlurmFiles
+from clusterwright.deploy.targets.slurm.reading import sites as slurm_files
 from clusterwright.deploy.verify import LEVELS, absent, document, verify
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "SlurmSite",
     "Tenant",
     "Workload",
+    "SlurmFiles",
     "absent",
     "apply_plan",
     "batch_script",
@@ -51,5 +54,6 @@ __all__ = [
     "read_plan",
     "recheck",
     "render",
+    "slurm_files",
     "verify",
 ]

@@ -24,6 +24,7 @@ __all__ = [
     "configure",
     "free_range",
     "node_ports",
+    "replaced",
     "start_database",
     "start_munge",
     "start_node",
@@ -96,6 +97,18 @@ def configure(
         (root / name).write_text(text.replace("AuthType=auth/none", "AuthType=auth/munge"), "utf-8")
     os.chmod(root / "slurmdbd.conf", 0o600)  # noqa: PTH101  # slurmdbd wants it so
     return made
+
+
+def replaced(read: Read, conf: Path) -> list[str]:
+    """Keys of the rendered slurm.conf that a lab has otherwise, or not at all.
+
+    Args:
+        read: the site's files in the bundle.
+        conf: slurm.conf of the lab.
+    """
+    here = {line.key.lower(): line.value for line in parse(conf.read_text("utf-8")) if len(line.pairs) == 1}
+    keys = (line for line in read.lines if len(line.pairs) == 1)
+    return sorted({line.key for line in keys if here.get(line.key.lower()) != line.value})
 
 
 def _socket(lab: Lab) -> Path:

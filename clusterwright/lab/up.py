@@ -261,6 +261,7 @@ class _Start:
             "take": [*_ourselves(), "lab", "take", "--name", self.lab.name],
             "check": [*_ourselves(), "lab", "check", "--name", self.lab.name, "{node}"],
             "watch": {"every_s": 1, "dead_after_s": 3},
+            "exempt": slurm.replaced(self.read, self.lab.conf),
         }
         if ports:
             made["prometheus"] = f"http://127.0.0.1:{ports['prometheus']}"

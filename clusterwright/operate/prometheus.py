@@ -114,6 +114,39 @@ class Prometheus:
         """
         return [_alert(one) for one in self._get("alerts", {})["alerts"]]
 
+    def rules(self) -> list[tuple[str, str, str]]:
+        """Group, name and query of every rule that is loaded.
+
+        Raises:
+            WorldError: it does not answer.
+        """
+        groups = self._get("rules", {})["groups"]
+        return [
+            (str(group["name"]), str(rule["name"]), str(rule.get("query", "")))
+            for group in groups
+            for rule in group["rules"]
+        ]
+
+    def formatted(self, query: str) -> str:
+        """A query as the server writes it, so that two ways of writing one are equal.
+
+        Raises:
+            WorldError: it does not answer, or it is no query.
+        """
+        return str(self._get("format_query", {"query": query}))
+
+    def targets(self) -> list[tuple[str, str]]:
+        """Job and node of every target that is scraped, whether it answers or not.
+
+        Raises:
+            WorldError: it does not answer.
+        """
+        made = []
+        for one in self._get("targets", {"state": "active"})["activeTargets"]:
+            labels = {**one.get("discoveredLabels", {}), **one.get("labels", {})}
+            made.append((str(labels.get("job", "")), str(labels.get("node", labels.get("instance", "")))))
+        return made
+
     def _get(self, what: str, query: Mapping[str, str]) -> Any:
         address = f"{self.url.rstrip('/')}/api/v1/{what}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
         asked = urllib.request.Request(address)  # noqa: S310  # the address is the site's own, http or https

@@ -47,6 +47,7 @@ class Site:
         take: program and arguments that make the cluster take over the files of ``bundle``; empty without.
         policy: file of the watcher's policy, laid over the packaged one; None without.
         check: program and arguments that judge a node, ``{node}`` in them is its name; empty without.
+        exempt: keys of slurm.conf that this site has otherwise than they were rendered, on purpose.
     """
 
     path: Path
@@ -62,6 +63,7 @@ class Site:
     policy: Path | None = None
     take: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
+    exempt: tuple[str, ...] = ()
     watch: Watch = field(default=Watch())
 
 
@@ -85,7 +87,12 @@ def deployed_of(site: Site, planned: str | None = None) -> Path:
 
 
 _FOLDERS = ("bundle", "design", "state", "shared", "token_file", "policy")
-_KEYS = {"version", "name", "slurm", "prometheus", "alertmanager", "check", "take", "watch", *_FOLDERS}
+_KEYS = {"version", "name", "slurm", "prometheus", "alertmanager", "check", "take", "watch", "exempt", *_FOLDERS}
+_LISTS = {
+    "check": "check: [ssh, '{node}', /etc/slurm/scripts/checks.sh, full]",
+    "take": "take: [ansible-playbook, site.yml]",
+    "exempt": "exempt: [TaskProlog, TreeWidth]",
+}
 
 
 def find_site(path: Path | None = None) -> Site:
@@ -136,6 +143,7 @@ def read_site(path: Path) -> Site:
         alertmanager=held.get("alertmanager"),
         take=tuple(held.get("take") or ()),
         check=tuple(held.get("check") or ()),
+        exempt=tuple(held.get("exempt") or ()),
         watch=Watch(**{key: float(value) for key, value in (held.get("watch") or {}).items()}),
         **folders,
     )
@@ -159,10 +167,10 @@ def _wrong(path: Path, held: Mapping[Any, Any]) -> Iterable[Finding]:
     slurm, watch = held.get("slurm"), held.get("watch")
     if slurm is not None and (not isinstance(slurm, dict) or set(slurm) - {"conf"}):
         yield say("slurm", f"{slurm!r} is not the place of slurm.conf", "slurm: {conf: /etc/slurm/slurm.conf}")
-    for key in ("check", "take"):
+    for key, example in _LISTS.items():
         words = held.get(key)
         if words is not None and (not isinstance(words, list) or not all(isinstance(word, str) for word in words)):
-            yield say(key, "is a list of words", "check: [ssh, '{node}', /etc/slurm/scripts/checks.sh, full]")
+            yield say(key, "is a list of words", example)
     if watch is not None and (not isinstance(watch, dict) or not all(_positive(key, watch) for key in watch)):
         yield say("watch", f"{watch!r} is not every_s and dead_after_s", "watch: {every_s: 10, dead_after_s: 60}")
 

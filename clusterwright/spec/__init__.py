@@ -18,6 +18,7 @@ from clusterwright.spec.forms import did_you_mean
 from clusterwright.spec.job import Checkpoint, Gpus, Job, load_job, read_job
 from clusterwright.spec.load import load_spec, read_spec
 from clusterwright.spec.migrate import VERSION
+from clusterwright.spec.overrides import written_anew
 from clusterwright.spec.reference import reference
 from clusterwright.spec.reliability import Reliability
 from clusterwright.spec.scheduling import Scheduler
@@ -60,4 +61,5 @@ __all__ = [
     "read_spec",
     "reference",
     "schema",
+    "written_anew",
 ]
