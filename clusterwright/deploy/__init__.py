@@ -13,20 +13,32 @@ from clusterwright.deploy.bundle import Check, Fact, File, Folder
 from clusterwright.deploy.codes import FINDINGS
 from clusterwright.deploy.expand import expand
 from clusterwright.deploy.inventory import Inventory, Tenant, Workload
+from clusterwright.deploy.judges.programs import Program
+from clusterwright.deploy.judges.slurm import MARIADBD, SLURMCTLD, SLURMD, SLURMDBD
+from clusterwright.deploy.judges.slurm import PASSWORD as SCRATCH_PASSWORD
+from clusterwright.deploy.judges.slurm import Ports as SlurmPorts
+from clusterwright.deploy.judges.slurm import Scratch as SlurmScratch
+from clusterwright.deploy.judges.slurm import scratch as slurm_scratch
 from clusterwright.deploy.plan import Change, Plan, drift, make_plan, read_plan
 from clusterwright.deploy.render import VERSIONS, Bundle, render
 from clusterwright.deploy.targets import TARGETS
 from clusterwright.deploy.targets.kubernetes.training import submitted as jobset
+from clusterwright.deploy.targets.monitoring.figures import table as monitoring_table
 from clusterwright.deploy.targets.slurm.jobs import batch_script
-from clusterwright.deploy.targets.slurm.site import Here as SlurmSite
-from clusterwright.deploy.targets.slurm.versions import Dialect as SlurmDialect
 from clusterwright.deploy.targets.slurm.reading import Read as SlurmFiles
 from clusterwright.deploy.targets.slurm.reading import sites as slurm_files
+from clusterwright.deploy.targets.slurm.site import Here as SlurmSite
+from clusterwright.deploy.targets.slurm.versions import Dialect as SlurmDialect
 from clusterwright.deploy.verify import LEVELS, absent, document, verify
 
 __all__ = [
     "FINDINGS",
     "LEVELS",
+    "MARIADBD",
+    "SCRATCH_PASSWORD",
+    "SLURMCTLD",
+    "SLURMD",
+    "SLURMDBD",
     "TARGETS",
     "VERSIONS",
     "Ask",
@@ -38,11 +50,14 @@ __all__ = [
     "Folder",
     "Inventory",
     "Plan",
+    "Program",
     "SlurmDialect",
+    "SlurmFiles",
+    "SlurmPorts",
+    "SlurmScratch",
     "SlurmSite",
     "Tenant",
     "Workload",
-    "SlurmFiles",
     "absent",
     "apply_plan",
     "batch_script",
@@ -51,9 +66,11 @@ __all__ = [
     "expand",
     "jobset",
     "make_plan",
+    "monitoring_table",
     "read_plan",
     "recheck",
     "render",
     "slurm_files",
+    "slurm_scratch",
     "verify",
 ]

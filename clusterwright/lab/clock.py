@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from clusterwright.deploy.judges.programs import Program
+from clusterwright.deploy import Program
 from clusterwright.errors import WorldError
 from clusterwright.lab.codes import FINDINGS
 from clusterwright.lab.place import Lab

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from clusterwright.deploy.targets.monitoring.figures import table
+from clusterwright.deploy import monitoring_table as table
 from clusterwright.errors import InputError
 from clusterwright.findings import Finding
 from clusterwright.lab.codes import FINDINGS

@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from clusterwright.deploy.targets.monitoring.figures import table
+from clusterwright.deploy import monitoring_table as table
 from clusterwright.lab.faults import Fault
 
 __all__ = ["EXPORTERS", "Hardware", "NodeState"]

@@ -18,8 +18,8 @@ from typing import Any
 
 import yaml
 
-from clusterwright.deploy.judges.programs import Program
-from clusterwright.deploy.targets.slurm.reading import Read
+from clusterwright.deploy import Program
+from clusterwright.deploy import SlurmFiles as Read
 from clusterwright.lab.place import Lab
 from clusterwright.lab.processes import start, wait_for
 

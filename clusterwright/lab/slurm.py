@@ -13,8 +13,11 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from clusterwright.deploy.judges.slurm import PASSWORD, Ports, Scratch, scratch
-from clusterwright.deploy.targets.slurm.reading import Read
+from clusterwright.deploy import SCRATCH_PASSWORD as PASSWORD
+from clusterwright.deploy import SlurmFiles as Read
+from clusterwright.deploy import SlurmPorts as Ports
+from clusterwright.deploy import SlurmScratch as Scratch
+from clusterwright.deploy import slurm_scratch as scratch
 from clusterwright.domains.scheduling import hosts, parse
 from clusterwright.lab.place import MARK, Lab
 from clusterwright.lab.processes import call, start, wait_for

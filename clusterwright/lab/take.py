@@ -16,9 +16,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from clusterwright.deploy import Folder
-from clusterwright.deploy.judges.slurm import SLURMCTLD, Ports
-from clusterwright.deploy.targets.slurm.reading import Read
+from clusterwright.deploy import SLURMCTLD, Folder
+from clusterwright.deploy import SlurmFiles as Read
+from clusterwright.deploy import SlurmPorts as Ports
 from clusterwright.domains.scheduling import parse
 from clusterwright.errors import InputError, WorldError
 from clusterwright.lab import slurm

@@ -18,10 +18,10 @@ import yaml
 
 from clusterwright.catalog import Catalog
 from clusterwright.cluster import Cluster, save
-from clusterwright.deploy import Folder, render
-from clusterwright.deploy.judges.programs import Program
-from clusterwright.deploy.judges.slurm import MARIADBD, SLURMCTLD, SLURMD, SLURMDBD, Ports
-from clusterwright.deploy.targets.slurm.reading import Read, sites
+from clusterwright.deploy import MARIADBD, SLURMCTLD, SLURMD, SLURMDBD, Folder, Program, render
+from clusterwright.deploy import SlurmFiles as Read
+from clusterwright.deploy import SlurmPorts as Ports
+from clusterwright.deploy import slurm_files as sites
 from clusterwright.errors import InputError, WorldError
 from clusterwright.findings import Finding
 from clusterwright.lab import slurm

@@ -1,7 +1,7 @@
 """Real training, a real fault, and the watcher alone: every kind of fault with every strategy of recovery.
 
-Each test asserts the figures and adds a row to the table of ``recovery.csv`` in the folder of the session, which the
-guide of the watcher shows: seconds from the fault until the node is drained, until the job trains again, steps that were
+Each test asserts the figures and adds a row to the table ``recovery.csv`` in the folder of the session, which the guide
+of the watcher shows: seconds from the fault until the node is drained, until the job trains again, steps that were
 done twice, and how far the final loss is from that of the undisturbed run.
 """
 
