@@ -19,8 +19,8 @@ DATA = Path(__file__).parent / "data"
 TRACES = Path(__file__).parents[1] / "traces" / "data"
 BEGIN, END = 1796120700_000000, 1796121400_000000
 SQUEUE = (
-    "41|41|RUNNING|research|normal|train|alice|2|n[1-2]|gres/gpu=16|0|1796121000|1796121000|10:00|None\n"
-    "42|42|PENDING|product|normal|train|bob|1||gres/gpu=8|0|1796121000|N/A|10:00|Prio\x1b[31mrity\n"
+    "41|41|RUNNING|research|normal|train|alice|2|n[1-2]|gres/gpu=16|0|1796121000|1796121000|10:00|N/A|2|None\n"
+    "42|42|PENDING|product|normal|train|bob|1||gres/gpu=8|0|1796121000|N/A|10:00|N/A|1|Prio\x1b[31mrity\n"
 )
 NOBODY = "http://127.0.0.1:9"
 
