@@ -137,6 +137,38 @@ def mend(nodes: tuple[str, ...], name: str | None, output: str) -> None:
     _faults(repair(find(name), nodes), output)
 
 
+@command.command("record")
+@click.argument("workload", metavar="[WORKLOAD.csv]", required=False, type=click.Path(path_type=Path))
+@click.option("--jobs", type=click.IntRange(1, 100_000), default=200, help="How many jobs are made up without a file.")
+@click.option("--seed", type=int, default=1, help="Of the made-up workload.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder; records/NAME when left out.")
+@click.option(
+    "--most", "most_s", type=click.FloatRange(1), default=7200.0, help="True seconds; then jobs are cancelled."
+)
+@_name
+@output_options("table", "json", "yaml")
+def record_(
+    workload: Path | None, jobs: int, seed: int, out: Path | None, most_s: float, name: str | None, output: str
+) -> None:
+    """Run a workload in a lab and keep the history: sacct, workload, policy, nodes.
+
+    WORKLOAD.csv has the columns submit_s, duration_s, nodes, account, and any of gpus_per_node, qos, limit_s, name,
+    tasks. A lab with a faster clock ('lab up --clock 20') takes a twentieth of the time.
+    """
+    from clusterwright.lab import find, read_workload, record, synthetic
+
+    lab = find(name)
+    accounts = sorted(lab.tenants)
+    size = sum(not one["spare"] for one in lab.about["nodes"].values())
+    asked = read_workload(workload) if workload else synthetic(accounts, size, jobs, seed)
+    folder = out or Path("records") / lab.name
+    about = record(lab, asked, folder, most_s, _progress)
+    _progress("")
+    shown = {key: value for key, value in about.items() if key != "nodes"}
+    emit(shown, output, (), lambda: click.echo(f"{folder}: {about['attempts']} attempts of {about['jobs']} jobs in "
+                                               f"{about['true_s']:g} s, {len(about['refused'])} refused"))  # fmt: skip
+
+
 @command.command("take")
 @_name
 @output_options("table", "json", "yaml")

@@ -10,6 +10,7 @@ from clusterwright.lab.codes import FINDINGS
 from clusterwright.lab.down import down
 from clusterwright.lab.faults import KINDS, Fault, broken, check, inject, mend
 from clusterwright.lab.place import Lab, find, find_any, labs
+from clusterwright.lab.record import Asked, read_workload, record, synthetic
 from clusterwright.lab.state import state_of
 from clusterwright.lab.take import take
 from clusterwright.lab.up import Started, missing, up
@@ -17,6 +18,7 @@ from clusterwright.lab.up import Started, missing, up
 __all__ = [
     "FINDINGS",
     "KINDS",
+    "Asked",
     "Fault",
     "Lab",
     "Started",
@@ -29,7 +31,10 @@ __all__ = [
     "labs",
     "mend",
     "missing",
+    "read_workload",
+    "record",
     "state_of",
+    "synthetic",
     "take",
     "up",
 ]

@@ -54,6 +54,7 @@ FINDINGS = codes(
         "What the lab leaves out of the rendered files",
         "Some lines cannot hold on one machine without GPUs, or are newer than the installed Slurm. They are named.",
     ),
+    Code("LAB-WORKLOAD", "error", "The workload cannot be run", "A line of the workload, or a column, is wrong."),
     Code(
         "LAB-DOWN",
         "error",

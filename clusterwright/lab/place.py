@@ -77,6 +77,12 @@ class Lab:
         return dict(json.loads((self.root / "lab.json").read_text("utf-8")))
 
     @property
+    def tenants(self) -> list[str]:
+        """Accounts of the cluster's tenants."""
+        held = json.loads((self.bundle / "inventory.json").read_text("utf-8"))
+        return list(held.get("tenants", {}))
+
+    @property
     def environment(self) -> dict[str, str]:
         """For clients of this Slurm."""
         return {"SLURM_CONF": str(self.conf), MARK: str(self.root)}

@@ -131,7 +131,7 @@ def test_after_a_fault_the_training_goes_on_with_a_spare_and_the_same_losses(
 def test_a_slow_node_is_left_by_migration_without_losing_a_step(
     life: Life, undisturbed: Run, watcher: Watcher, table: Path
 ) -> None:
-    run = life.start("migrated", 16)
+    run = life.start("migrated", 16, ("--steps", 400))  # the alert's rate rises slowly
     run.wait_for_step(15)
     node, begun = run.nodes()[-1], time.time()
     life.inject("node-slow", node, "--factor", "0.5")
