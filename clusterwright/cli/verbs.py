@@ -58,6 +58,7 @@ VERBS = {
         Verb("lab", "operate", "run the rendered cluster as a real Slurm on this machine"),
         Verb("observe", "operate", "turn a cluster that runs into a spec"),
         Verb("drift", "operate", "compare a cluster that runs with the files it was rendered from"),
+        Verb("operate", "operate", "watch a cluster: drain, requeue, put spares in, give nodes back"),
         Verb("report", "look", "write a design as one HTML file, Markdown and JSON"),
         Verb("validate", "look", "hold the laws against published truth"),
         Verb("calibrate", "look", "fit the step-time law to published runs or to your own"),

@@ -45,6 +45,7 @@ class Site:
         state: folder of what is remembered: actions, evidence, audit log.
         shared: folder on the file system that all nodes share, the default root of checkpoints.
         take: program and arguments that make the cluster take over the files of ``bundle``; empty without.
+        policy: file of the watcher's policy, laid over the packaged one; None without.
         check: program and arguments that judge a node, ``{node}`` in them is its name; empty without.
         exempt: keys of slurm.conf that this site has otherwise than they were rendered, on purpose.
     """
@@ -59,6 +60,7 @@ class Site:
     bundle: Path | None = None
     design: Path | None = None
     shared: Path | None = None
+    policy: Path | None = None
     take: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
     exempt: tuple[str, ...] = ()
@@ -84,7 +86,7 @@ def deployed_of(site: Site, planned: str | None = None) -> Path:
     return site.bundle
 
 
-_FOLDERS = ("bundle", "design", "state", "shared", "token_file")
+_FOLDERS = ("bundle", "design", "state", "shared", "token_file", "policy")
 _KEYS = {"version", "name", "slurm", "prometheus", "alertmanager", "check", "take", "watch", "exempt", *_FOLDERS}
 _LISTS = {
     "check": "check: [ssh, '{node}', /etc/slurm/scripts/checks.sh, full]",

@@ -212,6 +212,24 @@ class Slurm:
         """The name of a job, as its user wrote it."""
         return self.run("squeue", "--noheader", "--states=all", "-j", key, "-o", "%j").rstrip("\n")
 
+    def job_state(self, key: str) -> str:
+        """The state of a job now; empty when the controller does not hold it."""
+        try:
+            return self.run("squeue", "--noheader", "--states=all", "-j", key, "-o", "%T").strip()
+        except WorldError:
+            return ""
+
+    def job_comment(self, key: str) -> str:
+        """The comment of a job, as its user wrote it."""
+        return self.run("squeue", "--noheader", "--states=all", "-j", key, "-o", "%k").rstrip("\n")
+
+    def ended_s(self, key: str) -> float:
+        """When a job ended, seconds since the epoch; 0 when the controller does not hold it."""
+        try:
+            return _seconds(self.run("squeue", "--noheader", "--states=all", "-j", key, "-O", "EndTime:.").strip())
+        except WorldError:
+            return 0.0
+
     # --- what is done; each call is one change ---
 
     def drain(self, node: str, reason: str) -> None:
