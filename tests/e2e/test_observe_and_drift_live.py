@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,8 @@ def live() -> Iterator[Live]:
         yield made
     finally:
         made.verb("lab", "down")
+        shutil.rmtree(made.folder)
+        shutil.rmtree(labs, ignore_errors=True)
 
 
 def test_lab_that_is_observed_and_designed_again_renders_the_same_slurm(live: Live) -> None:

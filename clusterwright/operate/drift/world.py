@@ -161,23 +161,25 @@ def _moved(site: Site, read: Read, dump: Dump, nodes: list[Node], made: Drift) -
     return moved
 
 
+_JOURNAL = {
+    "watch.sqlite": "SELECT json_object('spare', spare) FROM nodes WHERE spare != ''",
+    "operate.sqlite": "SELECT params FROM actions WHERE kind = 'spare' AND state IN ('intended', 'done')",
+}
+"""File of the watcher's state -> spares that it put in and did not take out again."""
+
+
 def _journal(state: Path) -> set[str]:
-    """Spares that the watcher put in and did not take out again; nothing without its journal."""
-    path = state / "operate.sqlite"
-    if not path.is_file():
-        return set()
-    try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as held:
-            rows = held.execute(
-                "SELECT params FROM actions WHERE kind = 'spare' AND state IN ('intended', 'done')"
-            ).fetchall()
-    except sqlite3.Error:
-        return set()
-    found = set()
-    for (text,) in rows:
+    """Spares that stand in by the watcher's journal; nothing without one that can be read."""
+    found: set[str] = set()
+    for name, question in _JOURNAL.items():
+        path = state / name
+        if not path.is_file():
+            continue
         try:
-            found.add(str(json.loads(text).get("spare")))
-        except (ValueError, AttributeError):
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as held:
+                rows = held.execute(question).fetchall()
+            found |= {str(json.loads(text).get("spare")) for (text,) in rows}
+        except (sqlite3.Error, ValueError, AttributeError):
             continue
     return found
 

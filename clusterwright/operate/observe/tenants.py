@@ -198,13 +198,32 @@ def _quotas(tenants: list[Tenant], all_gpus: int, said: list[Finding]) -> list[T
             quota = limit
             text = f"quota of '{one.account.name}' is its limit, {limit} GPUs: the limits of all tenants fit at once"
             said.append(FINDINGS["OBSERVE-TENANT"].at(one.account.place, text))
-        elif quota is None:
-            text = f"account '{one.account.name}' has no GPUs of its own; its quota stays 'auto', a part by its share"
-            said.append(FINDINGS["OBSERVE-TENANT"].at(one.account.place, text, "--set tenants[..].quota=64"))
         if limit is not None and limit > all_gpus:
             limit = all_gpus
         made.append(replace(one, quota=quota, limit=limit))
-    return list(_within(made, all_gpus, said))
+    made = _capped(list(_within(made, all_gpus, said)), all_gpus, said)
+    for one in made:
+        if one.quota is None:
+            text = f"account '{one.account.name}' has no GPUs of its own; its quota stays 'auto', a part by its share"
+            said.append(FINDINGS["OBSERVE-TENANT"].at(one.account.place, text, "--set tenants[..].quota=64"))
+    return made
+
+
+def _capped(tenants: list[Tenant], all_gpus: int, said: list[Finding]) -> list[Tenant]:
+    """A part by share must not be above the limit: there the limit is the quota, and the others share the rest."""
+    made = list(tenants)
+    while True:
+        open_ = [i for i, one in enumerate(made) if one.quota is None]
+        left = all_gpus - sum(one.quota or 0 for one in made)
+        shares = sum(made[i].share for i in open_)
+        over = [i for i in open_ if (limit := made[i].limit) is not None and limit < left * made[i].share / shares]
+        if not over:
+            return made
+        for i in over:
+            one = made[i]
+            text = f"quota of '{one.account.name}' is its limit, {one.limit} GPUs: its part by share would be more"
+            said.append(FINDINGS["OBSERVE-TENANT"].at(one.account.place, text))
+            made[i] = replace(one, quota=one.limit)
 
 
 def _within(tenants: Sequence[Tenant], all_gpus: int, said: list[Finding]) -> Iterator[Tenant]:

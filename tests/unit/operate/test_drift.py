@@ -195,6 +195,16 @@ def test_spare_in_the_journal_of_the_watcher_is_no_drift_until_undone(
     assert moved(read, texts, tmp_path)["train"] == expected
 
 
+@pytest.mark.parametrize(("spare", "expected"), [("s1-spare-0001", {"s1-spare-0001"}), ("", set())])
+def test_spare_that_the_watcher_remembers_for_a_node_is_no_drift(
+    read: Read, texts: dict[str, str], tmp_path: Path, spare: str, expected: set[str]
+) -> None:
+    with sqlite3.connect(tmp_path / "watch.sqlite") as db:
+        db.execute("CREATE TABLE nodes (name TEXT, spare TEXT)")
+        db.execute("INSERT INTO nodes VALUES ('s1-compute-0007', ?)", (spare,))
+    assert moved(read, texts, tmp_path)["train"] == expected
+
+
 def test_journal_that_is_broken_is_as_none(read: Read, texts: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "operate.sqlite").write_text("no database")
     assert moved(read, texts, tmp_path)["train"] == set()

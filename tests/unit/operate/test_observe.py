@@ -418,6 +418,16 @@ def test_limits_that_fit_at_once_are_quotas(seen: Observe) -> None:
     assert tenants(found) == {"a": (3, 40, 40, "normal"), "b": (1, 24, 24, "normal")}
 
 
+def test_part_by_share_that_would_be_above_the_limit_is_the_limit(seen: Observe) -> None:
+    """64 GPUs by 50 : 1 : 1 are 62, 1 and 1; the first may hold 20, so that the others share 44."""
+    found = seen(site("c|a||root|50|gres/gpu=20|normal||\nc|b||root|1||normal||\nc|d||root|1||normal||\n"))
+    assert tenants(found) == {
+        "a": (50, 20, 20, "normal"),
+        "b": (1, None, None, "normal"),
+        "d": (1, None, None, "normal"),
+    }
+
+
 def test_limits_that_do_not_fit_stay_limits_and_quotas_auto(seen: Observe) -> None:
     found = seen(site("c|a||root|3|gres/gpu=60|normal||\nc|b||root|1|gres/gpu=24|normal||\n"))
     assert tenants(found) == {"a": (3, None, 60, "normal"), "b": (1, None, 24, "normal")}
