@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -114,11 +115,30 @@ def up(
         raise InputError(FINDINGS["LAB-FAULT"].at("--name", f"'{called[:40]}' is no name for a lab", said_))
     lab = Lab(place_of(called))
     _claim(lab)
-    with _ended_unless_up(lab, keep):
+    with _ended_unless_up(lab, keep), _alone(said):
         bundle.write(lab.bundle)
         save(cluster, lab.root / "design")
         read = _site(Folder.open(lab.bundle), site)
         return _Start(lab, read, Clock(lab, rate), watched, scrape_s, said).run()
+
+
+@contextmanager
+def _alone(said: Callable[[str], None]) -> Iterator[None]:
+    """One lab starts at a time on this machine: ports that one has chosen are not taken before its daemons listen."""
+    limit = time.monotonic() + _SECONDS
+    with socket.socket(socket.AF_UNIX) as held:
+        while True:
+            try:
+                held.bind("\0clusterwright-lab-up")  # of no file, and gone with this process
+            except OSError:
+                if time.monotonic() > limit:
+                    text = "another lab has been starting for two minutes"
+                    raise WorldError(FINDINGS["LAB-START"].at("", text, "ps ax | grep 'lab up'")) from None
+                said("another lab is starting")
+                time.sleep(0.2)
+            else:
+                break
+        yield
 
 
 def _claim(lab: Lab) -> None:
