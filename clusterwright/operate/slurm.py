@@ -290,8 +290,11 @@ class Slurm:
         self.run("scontrol", "requeue", job)
 
     def start_soon(self, job: str) -> None:
-        """Let a job that was requeued be considered at once; Slurm holds it back for two minutes."""
-        self._update(f"JobId={job}", "StartTime=now")
+        """Let a job that was requeued be considered in two seconds; Slurm holds it back for two minutes.
+
+        Not at once: slurmd has revoked what allowed the old life, counts in seconds, and would kill the new one with it.
+        """
+        self._update(f"JobId={job}", "StartTime=now+2")
 
     def set_node_count(self, job: str, count: int, per_node: int = 0) -> None:
         """How many nodes a waiting job asks for; its tasks and processors follow, or it could never start.
