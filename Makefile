@@ -38,8 +38,9 @@ test: $(STAMP)  ## all tests but those of the lab (PYTEST_ARGS="-k name" for som
 
 test-lab: $(STAMP)  ## tests in a real Slurm on this machine, as root (make tools), with PyTorch where its CPU build can be had
 	$(BIN)/python tests/lab/install_torch.py $(TORCH)
-	$(BIN)/python -m pytest -m lab $(LAB_ARGS)
+	$(BIN)/python -m pytest -m "$(LAB)" $(LAB_ARGS)
 TORCH := torch==2.13.0
+LAB ?= lab
 LAB_ARGS ?= --durations=10
 
 lint: $(STAMP)  ## style, types, import layers

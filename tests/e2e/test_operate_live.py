@@ -19,7 +19,7 @@ import yaml
 
 from clusterwright.operate.slurm import Job, Node, Slurm
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long]
 
 SPEC = """\
 version: 1

@@ -37,6 +37,7 @@ def test_a_job_that_loses_a_node_goes_on_from_its_checkpoint_with_the_same_losse
     assert run.lost_steps() <= EVERY + 1, "at most an interval is done again, and the step that was under way"
 
 
+@pytest.mark.long
 def test_a_job_that_loses_its_head_node_goes_on_too(life: Life, undisturbed: Run) -> None:
     run = life.start("head", 16)
     run.wait_for_step(15)
@@ -47,6 +48,7 @@ def test_a_job_that_loses_its_head_node_goes_on_too(life: Life, undisturbed: Run
     assert apart(run.losses(), undisturbed.losses()) < 1e-6
 
 
+@pytest.mark.long
 def test_a_job_that_may_shrink_goes_on_with_a_node_less_and_the_same_batch(life: Life, undisturbed: Run) -> None:
     run = life.start("shrunk", {"min": 8, "max": 16})
     assert "clusterwright:min=1,max=2" in life.slurm.run("squeue", "-h", "-j", run.key, "-o", "%k")
@@ -60,6 +62,7 @@ def test_a_job_that_may_shrink_goes_on_with_a_node_less_and_the_same_batch(life:
     assert run.lost_steps() <= EVERY + 1
 
 
+@pytest.mark.long
 def test_a_job_that_is_told_to_stop_loses_no_step(life: Life, undisturbed: Run) -> None:
     run = life.start("told", 16)
     run.wait_for_step(13)
@@ -71,6 +74,7 @@ def test_a_job_that_is_told_to_stop_loses_no_step(life: Life, undisturbed: Run) 
     assert apart(run.losses(), undisturbed.losses()) < 1e-6
 
 
+@pytest.mark.long
 def test_a_full_disk_costs_checkpoints_and_not_the_training(life: Life, undisturbed: Run) -> None:
     if life.held.about.get("shared") != "tmpfs":
         pytest.skip("the shared folder is no file system of its own here: mount is not allowed")
@@ -85,6 +89,7 @@ def test_a_full_disk_costs_checkpoints_and_not_the_training(life: Life, undistur
     assert (run.kept / "latest").read_text("utf-8").strip() == f"step-{STEPS:09d}", "the last one was waited for"
 
 
+@pytest.mark.long
 def test_a_torn_checkpoint_is_passed_over(life: Life, undisturbed: Run) -> None:
     first = life.start("torn", 16, ["--steps", 2 * EVERY])
     assert first.end() == "COMPLETED", first.said()[-2000:]
@@ -98,6 +103,7 @@ def test_a_torn_checkpoint_is_passed_over(life: Life, undisturbed: Run) -> None:
     assert sum(line["step"] == 2 * EVERY for line in again.lines()) == 2, "it went on from the one before"
 
 
+@pytest.mark.long
 def test_a_failure_of_its_own_is_tried_again_so_often_and_no_more(life: Life) -> None:
     run = life.start("fails", 8, command=["bash", "-c", "echo here; exit 7"], retries=1)
     until(lambda: run.seen().restarts == 1 and run.seen().state == "PENDING", "it waits for its second start")
@@ -119,6 +125,7 @@ def test_submit_waits_and_says_the_states(life: Life) -> None:
     assert json.loads(done.stdout)["states"][-1]["state"] == "COMPLETED"
 
 
+@pytest.mark.long
 def test_ctrl_c_leaves_the_job_running_and_says_so(life: Life) -> None:
     import os
     import signal

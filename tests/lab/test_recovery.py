@@ -103,10 +103,10 @@ def _row(table: Path, *cells: object) -> None:
     ("fault", "words"),
     [
         ("node-dead", ()),
-        ("node-hung", ()),
-        ("xid", ("--xid", "79", "--gpu", "3")),
-        ("gpu-lost", ("--gpu", "2")),
-        ("link-down", ()),
+        pytest.param("node-hung", (), marks=pytest.mark.long),
+        pytest.param("xid", ("--xid", "79", "--gpu", "3"), marks=pytest.mark.long),
+        pytest.param("gpu-lost", ("--gpu", "2"), marks=pytest.mark.long),
+        pytest.param("link-down", (), marks=pytest.mark.long),
     ],
 )
 def test_after_a_fault_the_training_goes_on_with_a_spare_and_the_same_losses(
@@ -128,6 +128,7 @@ def test_after_a_fault_the_training_goes_on_with_a_spare_and_the_same_losses(
     _row(table, fault, "checkpoint-restart; spare in", drained, again, run.lost_steps(), off)
 
 
+@pytest.mark.long
 def test_a_slow_node_is_left_by_migration_without_losing_a_step(
     life: Life, undisturbed: Run, watcher: Watcher, table: Path
 ) -> None:
@@ -144,6 +145,7 @@ def test_a_slow_node_is_left_by_migration_without_losing_a_step(
     _row(table, "node-slow", "migration", drained, again, 0, off)
 
 
+@pytest.mark.long
 def test_a_job_that_dies_of_an_xid_of_its_own_is_tried_again_where_it_is(
     life: Life, undisturbed: Run, watcher: Watcher, table: Path
 ) -> None:
@@ -160,6 +162,7 @@ def test_a_job_that_dies_of_an_xid_of_its_own_is_tried_again_where_it_is(
     _row(table, "xid of the job", "retry", "", again, run.lost_steps(), off)
 
 
+@pytest.mark.long
 def test_without_a_spare_a_job_goes_on_with_fewer_nodes_and_the_same_batch(
     life: Life, undisturbed: Run, watcher: Watcher, table: Path
 ) -> None:
@@ -185,6 +188,7 @@ def test_without_a_spare_a_job_goes_on_with_fewer_nodes_and_the_same_batch(
     _row(table, "node-dead", "graceful degradation", drained, again, run.lost_steps(), off)
 
 
+@pytest.mark.long
 def test_a_rack_that_loses_its_power_is_left_together(
     life: Life, undisturbed: Run, watcher: Watcher, table: Path
 ) -> None:
@@ -205,6 +209,7 @@ def test_a_rack_that_loses_its_power_is_left_together(
     _row(table, f"rack-power ({len(lost)} nodes)", "checkpoint-restart", drained, again, run.lost_steps(), off)
 
 
+@pytest.mark.long
 def test_a_full_file_system_drains_nobody_and_the_run_ends_as_it_would(
     life: Life, undisturbed: Run, watcher: Watcher, table: Path
 ) -> None:
