@@ -29,13 +29,14 @@ def command(ctx: click.Context, bundle: Path, no_tools: bool, every: bool, outpu
     Says what was judged by which tool and version, what was held against a published schema, what only we read, and
     what nobody looked at. Ends with exit code 1 when a check failed.
     """
-    from clusterwright.deploy import absent, document, verify
+    from clusterwright.deploy import absent, aged, document, verify
 
     checks = verify(bundle, live=not no_tools)
     found = document(bundle, checks)
     emit(found, output, found["checks"], lambda: _show(found, checks, every))
     failed = [check for check in checks if not check.ok]
     say(_finding(bundle, check) for check in failed)
+    say(aged(checks))
     if not no_tools:
         say(absent(found["targets"]))
     if failed:
