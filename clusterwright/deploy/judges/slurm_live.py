@@ -74,9 +74,7 @@ class _Judge:
         version = program.version or SLURMCTLD.version  # slurmdbd says none without a configuration
         written = self.read.release if older(version, self.read.release) else ""
         left_out = ", ".join(gone if name == "slurm.conf" else about) if written else ""
-        return Check(
-            self.read.path(name), program.name, version, "tool", ok, (message + note)[:600], written, left_out
-        )
+        return Check(self.read.path(name), program.name, version, "tool", ok, (message + note)[:600], written, left_out)
 
     def checks(self) -> Iterator[Check]:
         """All of them."""
