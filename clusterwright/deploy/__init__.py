@@ -29,7 +29,7 @@ from clusterwright.deploy.targets.slurm.reading import Read as SlurmFiles
 from clusterwright.deploy.targets.slurm.reading import sites as slurm_files
 from clusterwright.deploy.targets.slurm.site import Here as SlurmSite
 from clusterwright.deploy.targets.slurm.versions import Dialect as SlurmDialect
-from clusterwright.deploy.verify import LEVELS, absent, document, verify
+from clusterwright.deploy.verify import LEVELS, absent, aged, document, verify
 
 __all__ = [
     "FINDINGS",
@@ -59,6 +59,7 @@ __all__ = [
     "Tenant",
     "Workload",
     "absent",
+    "aged",
     "apply_plan",
     "batch_script",
     "document",

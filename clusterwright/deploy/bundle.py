@@ -65,6 +65,8 @@ class Check(NamedTuple):
             ``none`` (nobody looked).
         ok: accepted.
         message: what was looked at, or what is wrong and where.
+        written_for: the release that the file is written for, where the judge is older; else empty.
+        left_out: what an older judge was therefore not given, separated by commas.
     """
 
     file: str
@@ -73,6 +75,8 @@ class Check(NamedTuple):
     level: str
     ok: bool
     message: str
+    written_for: str = ""
+    left_out: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import yaml
 
 from clusterwright.deploy.bundle import INVENTORY, Check, Fact, Folder
+from clusterwright.deploy.codes import FINDINGS
 from clusterwright.deploy.crosscheck import cross_check
 from clusterwright.deploy.judges import missing
 from clusterwright.deploy.targets import TARGETS, target
 from clusterwright.findings import Finding
 
-__all__ = ["LEVELS", "absent", "document", "verify"]
+__all__ = ["LEVELS", "absent", "aged", "document", "verify"]
 
 LEVELS = ("tool", "schema", "own", "none")
 """How well a file was judged, best first."""
@@ -91,6 +92,24 @@ def absent(names: Sequence[str]) -> list[Finding]:
     return [missing(program, f"what is written for {name}") for program, name in programs.values() if not program.path]
 
 
+def aged(checks: Sequence[Check]) -> list[Finding]:
+    """The judges that are older than what they judged, each with what it was therefore not given."""
+    left_out: dict[tuple[str, str, str, str], set[str]] = {}
+    for check in checks:
+        if check.written_for:
+            key = (check.file.partition("/")[0], check.judge, check.version, check.written_for)
+            left_out.setdefault(key, set()).update(filter(None, check.left_out.split(", ")))
+    return [
+        FINDINGS["DEPLOY-JUDGE-OLD"].at(
+            target,
+            f"{judge} {version} is older than {release}, which the files are written for; left out: "
+            f"{', '.join(sorted(gone)) or 'nothing'}",
+            f"install {judge} {release} to have all of them judged",
+        )
+        for (target, judge, version, release), gone in sorted(left_out.items())
+    ]
+
+
 def document(root: Path, checks: Sequence[Check]) -> dict[str, Any]:
     """The JSON of a verification."""
     best: dict[str, int] = {}
@@ -103,5 +122,6 @@ def document(root: Path, checks: Sequence[Check]) -> dict[str, Any]:
         "ok": all(check.ok for check in checks),
         "files": {level: sum(rank == i for rank in best.values()) for i, level in enumerate(LEVELS)},
         "failed": sum(not check.ok for check in checks),
+        "findings": [finding.to_dict() for finding in aged(checks)],
         "checks": [check._asdict() for check in checks],
     }

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from clusterwright.deploy.codes import FINDINGS
 from clusterwright.findings import Finding
 
-__all__ = ["Judged", "Program", "missing", "run"]
+__all__ = ["Judged", "Program", "missing", "older", "run"]
 
 _SECONDS = 120.0
 _PLACES = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -107,6 +107,12 @@ def run(
     except OSError as error:
         return Judged(126, f"cannot be started: {error.strerror or error}")
     return Judged(done.returncode, done.stdout)
+
+
+def older(version: str, release: str) -> bool:
+    """Whether a version such as 22.05.8 is of an older release than 25.11; False when one of them is not known."""
+    mine, other = (tuple(map(int, re.findall(r"\d+", text)[:2])) for text in (version, release))
+    return bool(mine and other) and mine < other
 
 
 def missing(program: Program, judges: str) -> Finding:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clusterwright.deploy.bundle import Check, Folder
-from clusterwright.deploy.judges.programs import Judged, Program, run
+from clusterwright.deploy.judges.programs import Judged, Program, older, run
 from clusterwright.deploy.judges.slurm import (
     MARIADBD,
     PASSWORD,
@@ -72,7 +72,9 @@ class _Judge:
         about = [one for one in gone if one.startswith(f"{name}:") or (name == "slurm.conf" and ": " not in one)]
         note = f"; not known to {program.version} and left out: {', '.join(about)}" if ok and about else ""
         version = program.version or SLURMCTLD.version  # slurmdbd says none without a configuration
-        return Check(self.read.path(name), program.name, version, "tool", ok, (message + note)[:600])
+        written = self.read.release if older(version, self.read.release) else ""
+        left_out = ", ".join(gone if name == "slurm.conf" else about) if written else ""
+        return Check(self.read.path(name), program.name, version, "tool", ok, (message + note)[:600], written, left_out)
 
     def checks(self) -> Iterator[Check]:
         """All of them."""

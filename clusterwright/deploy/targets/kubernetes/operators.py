@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+from clusterwright.deploy import dcgm
 from clusterwright.deploy.bundle import File
 from clusterwright.deploy.targets.kubernetes import nvlink
 from clusterwright.deploy.targets.kubernetes.nodes import KUEUE
@@ -23,31 +24,7 @@ _UNSLICED = ("v100", "t4", "l4", "l40s")
 """GPUs without MIG."""
 _HCA_SHARES = 64
 """Pods of a node that may share its cards; whole-node gangs use one."""
-METRICS = """\
-# DCGM field, type, help; what the rules and dashboards of this bundle read
-DCGM_FI_DEV_SM_CLOCK, gauge, SM clock in MHz
-DCGM_FI_DEV_MEM_CLOCK, gauge, memory clock in MHz
-DCGM_FI_DEV_GPU_TEMP, gauge, GPU temperature in C
-DCGM_FI_DEV_MEMORY_TEMP, gauge, memory temperature in C
-DCGM_FI_DEV_POWER_USAGE, gauge, power in W
-DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION, counter, energy since boot in mJ
-DCGM_FI_DEV_GPU_UTIL, gauge, GPU utilisation in percent
-DCGM_FI_DEV_FB_USED, gauge, memory used in MiB
-DCGM_FI_DEV_FB_FREE, gauge, memory free in MiB
-DCGM_FI_DEV_XID_ERRORS, gauge, last XID error
-DCGM_FI_DEV_ECC_SBE_VOL_TOTAL, counter, corrected ECC errors since boot
-DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, counter, uncorrected ECC errors since boot
-DCGM_FI_DEV_ROW_REMAP_FAILURE, gauge, row remapping failed
-DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS, counter, rows remapped for uncorrectable errors
-DCGM_FI_DEV_PCIE_REPLAY_COUNTER, counter, PCIe retries
-DCGM_FI_DEV_CLOCK_THROTTLE_REASONS, gauge, why clocks are held down
-DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, part of the time that the graphics engine is active
-DCGM_FI_PROF_SM_ACTIVE, gauge, part of the time that an SM has a warp
-DCGM_FI_PROF_PIPE_TENSOR_ACTIVE, gauge, part of the time that tensor cores are active
-DCGM_FI_PROF_DRAM_ACTIVE, gauge, part of the time that memory moves data
-DCGM_FI_PROF_NVLINK_TX_BYTES, counter, NVLink bytes sent
-DCGM_FI_PROF_NVLINK_RX_BYTES, counter, NVLink bytes received
-"""
+METRICS = dcgm.listed()
 """Fields of the exporter; profiling fields, ECC totals and XIDs are off in the image's own list."""
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from clusterwright.deploy import dcgm
 from clusterwright.deploy.targets.monitoring.alertmanager import ROUTES
 from clusterwright.deploy.targets.monitoring.check_grafana import panel_queries
 from clusterwright.deploy.targets.monitoring.check_rules import DURATION
@@ -95,7 +96,7 @@ def _fits(matcher: str, labels: Mapping[str, str]) -> bool:
 
 def counters(here: Here, path: str) -> Iterator[str]:
     """The field list of dcgm-exporter."""
-    types = {row["field"]: row["type"] for row in table("dcgm_fields.csv")}
+    types = {row["field"]: row["type"] for row in dcgm.table()}
     listed: list[str] = []
     for number, line in enumerate(here.read(path).splitlines(), 1):
         if not line.strip() or line.startswith("#"):

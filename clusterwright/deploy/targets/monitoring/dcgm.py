@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusterwright.deploy.dcgm import table
 from clusterwright.deploy.targets.monitoring.alerts import ALERTS
-from clusterwright.deploy.targets.monitoring.figures import XID_WINDOW_S, Place, table
+from clusterwright.deploy.targets.monitoring.figures import XID_WINDOW_S, Place
 from clusterwright.deploy.targets.monitoring.queries import names
 from clusterwright.traces import METRICS, filled, placeholders
 
@@ -36,7 +37,7 @@ def fields() -> list[str]:
     for query in filter(None, queries):
         read = filled(query, dict.fromkeys(placeholders(query), 1.0))
         wanted |= {series for series in names(read).series if series.startswith("DCGM_")}
-    return [row["field"] for row in table("dcgm_fields.csv") if row["field"] in wanted]
+    return [row["field"] for row in table() if row["field"] in wanted]
 
 
 def counters(place: Place) -> str:
@@ -47,7 +48,7 @@ def counters(place: Place) -> str:
 def _counters(place: Place) -> Iterator[str]:
     wanted = fields()
     gpus = sum(host.gpus for host in place.inventory.compute(place.site))
-    rows = {row["field"]: row for row in table("dcgm_fields.csv")}
+    rows = {row["field"]: row for row in table()}
     added = [name for name in wanted if rows[name]["default"] == "no"]
     yield f"# Fields of dcgm-exporter for {place.site.name}; rendered by clusterwright, do not edit"
     yield f"# {len(wanted)} fields on {gpus} GPUs: {len(wanted) * gpus} series; each more field adds {gpus}."
