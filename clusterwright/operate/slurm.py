@@ -290,9 +290,9 @@ class Slurm:
         self.run("scontrol", "requeue", job)
 
     def start_soon(self, job: str) -> None:
-        """Let a job that was requeued be considered in two seconds; Slurm holds it back for two minutes.
+        """Consider a job that was requeued in two seconds; Slurm holds it back for two minutes.
 
-        Not at once: slurmd has revoked what allowed the old life, counts in seconds, and would kill the new one with it.
+        Not at once: slurmd revoked the credential of the old life, counts in seconds, and would kill the new one, too.
         """
         self._update(f"JobId={job}", "StartTime=now+2")
 
