@@ -126,3 +126,16 @@ def test_every_kind_of_file_has_at_least_five_faults():
     }
     counted = {kind: sum(path in paths for path, *_ in FAULTS) for kind, paths in kinds.items()}
     assert min(counted.values()) >= 5, counted
+
+
+def test_a_kubeadm_file_that_the_bundle_lacks_is_named(company, render_of, tmp_path):
+    path = "ansible/roles/kubernetes/tasks/control_plane.yml"
+    bundle = render_of(company, "ansible", "kubernetes")
+    failed = planted(bundle, path, lambda t: t.replace("[cluster.yaml", "[clusters.yaml"), tmp_path, live=False)
+    assert any("kubeadm/clusters.yaml, which is not in the bundle" in one.message for one in failed)
+
+
+def test_accounts_are_made_before_the_controller_starts_and_limited_after(worked, render_of):
+    text = render_of(worked, "ansible").files["ansible/roles/slurm/tasks/main.yml"].text
+    order = ["slurm_names.rc not in [0, 3]", "name: slurmctld", "scontrol ping", "Set quotas"]
+    assert [text.index(one) for one in order] == sorted(text.index(one) for one in order)

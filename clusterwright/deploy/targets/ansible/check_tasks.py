@@ -36,6 +36,7 @@ _BARE = ("when", "changed_when", "failed_when", "until", "that")
 _FREE = ("ansible.builtin.set_fact",)
 _SECRET = re.compile(r"\bsecret_\w+")
 _MODE = re.compile(r"0[0-7]{3}|[0-7]{4}|preserve|\{\{.*\}\}")
+_KUBEADM = "{{ bundle_dir }}/{{ kubernetes_folder }}/kubeadm/"
 _IMPORTS = ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
 
 
@@ -208,9 +209,28 @@ def _references(book: Book, path: str, task: Mapping[str, Any]) -> Iterator[str]
         source = (task.get(module) or {}).get("src", "") if isinstance(task.get(module) or {}, dict) else ""
         if source and "{{" not in str(source) and not book.folder.has(f"{role}/{folder}/{source}"):
             yield f"there is no file {folder}/{source}"
+    yield from _copied(book, task)
     for module in _IMPORTS:
         if module in task and not book.folder.has(f"{role}/tasks/{task[module]}"):
             yield f"there is no file tasks/{task[module]}"
+
+
+def _copied(book: Book, task: Mapping[str, Any]) -> Iterator[str]:
+    """Files of the Kubernetes target that a task copies: each must lie in the bundle, for every site.
+
+    A bundle of this target alone (``render --target ansible``) holds no file of the other, and is not judged by it.
+    """
+    options = task.get("ansible.builtin.copy")
+    source = str(options.get("src", "")) if isinstance(options, dict) else ""
+    if not source.startswith(_KUBEADM) or not book.folder.glob("kubernetes/*"):
+        return
+    name = source.removeprefix(_KUBEADM)
+    listed = task.get("loop")
+    for site in book.folder.inventory.get("sites", []):
+        for one in listed if name == "{{ item }}" and isinstance(listed, list) else [name]:
+            wanted = f"kubernetes/{site['name']}/kubeadm/{one}"
+            if not book.folder.has(wanted):
+                yield f"copies {wanted}, which is not in the bundle"
 
 
 def _handlers(book: Book, role: str) -> set[str]:

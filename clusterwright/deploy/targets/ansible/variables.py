@@ -263,7 +263,6 @@ def _serving(inventory: Inventory, site: Site, serving: Mapping[str, list[str]])
         control = serving.get("control plane (API server, etcd)", [])
         made |= {
             "kubernetes_control_hosts": control,
-            "kubernetes_endpoint": f"kubernetes.{site.domain}",
             "scheduler_host": control[0] if control else "",
         }
     elif inventory.scheduler == "slurm":
